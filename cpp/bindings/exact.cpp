@@ -41,7 +41,7 @@ nb::object large_costs_of(const nb::object& cost, bool maximize, const nb::objec
     });
 }
 
-Source source_of_small_costs(const nb::object& cost, bool maximize, double above, const nb::object& u,
+Source source_of_small_costs(const nb::object& cost, bool maximize, double above, double large, const nb::object& u,
                              const nb::object& v) {
     return with_costs(cost, [&]<class T>(const MatrixView<T>& matrix, const CostSource<T>* source) -> Source {
         const auto copied = [](const nb::object& given, Index size, const char* name) {
@@ -49,14 +49,10 @@ Source source_of_small_costs(const nb::object& cost, bool maximize, double above
             const double* const data = optional_vector(given, static_cast<std::size_t>(size), holder, name);
             return data == nullptr ? std::vector<double>() : std::vector<double>(data, data + size);
         };
-        LargeMultiples multiples{copied(u, matrix.rows, "u"), copied(v, matrix.cols, "v")};
+        const LargeMultiples multiples{large, copied(u, matrix.rows, "u"), copied(v, matrix.cols, "v")};
         if (multiples.u.empty() != multiples.v.empty()) throw nb::value_error("u and v go together");
         if constexpr (std::is_floating_point_v<T>)
-            return {matrix.rows,
-                    matrix.cols,
-                    small_costs<T>(matrix, source, maximize, above, std::move(multiples)),
-                    {},
-                    cost};
+            return {matrix.rows, matrix.cols, small_costs<T>(matrix, source, maximize, above, multiples), {}, cost};
         throw nb::type_error("costs must be float32 or float64");
     });
 }
@@ -137,7 +133,7 @@ void bind_exact(nanobind::module_& module) {
                "unmatched_cost"_a.none(), "rows"_a, "pairs"_a = 0,
                "Costs far above all others; see cpp/include/lapwing/reductions/large_costs.hpp for the contract.");
     module.def(
-        "small_costs", &lapwing::bindings::source_of_small_costs, "cost"_a, "maximize"_a, "above"_a,
+        "small_costs", &lapwing::bindings::source_of_small_costs, "cost"_a, "maximize"_a, "above"_a, "large"_a = 0,
         "u"_a.none() = nb::none(), "v"_a.none() = nb::none(),
         "The costs without the large ones; see cpp/include/lapwing/reductions/large_costs.hpp for the contract.");
     module.def("solve_capped", &lapwing::bindings::solve_beside_caps, "cost"_a, "maximize"_a, "time_limit"_a,

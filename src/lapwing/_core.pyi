@@ -158,6 +158,7 @@ def small_costs(
     cost: NDArray[Any] | CostSource | SparseCosts,
     maximize: bool,
     above: float,
+    large: float = 0,
     u: NDArray[np.float64] | None = None,
     v: NDArray[np.float64] | None = None,
 ) -> CostSource: ...

@@ -81,6 +81,28 @@ def test_large_costs_that_differ(n):
     assert lw.solve(cost).objective == pytest.approx(cost[linear_sum_assignment(cost)].sum(), rel=1e-12)
 
 
+@settings(max_examples=300, deadline=None)
+@given(
+    st.integers(2, 40),
+    st.integers(0, 1000),
+    st.floats(0.2, 1),
+    st.sampled_from([1.5, 3, 100]),
+    st.booleans(),
+    st.sampled_from([np.float32, np.float64]),
+)
+def test_large_costs_of_which_some_are_equal(n, seed, share, most, maximize, dtype):
+    rng = np.random.default_rng(seed)
+    large = rng.uniform(1, most, (n, n))
+    large[rng.random((n, n)) < 0.5] = 1
+    cost = np.where(rng.random((n, n)) < share, large, rng.random((n, n)) * 1e-20).astype(dtype)
+    given_cost = -cost if maximize else cost
+    best = cost[linear_sum_assignment(cost)].astype(float).sum()
+    result = lw.solve(given_cost, maximize=maximize)
+    assert result.certificate.bound <= n * 2.0**-52 * abs(result.objective)
+    for cols in (result.row_to_col, lw.solve(given_cost, maximize=maximize, certify=False).row_to_col):
+        assert cost[np.arange(n), cols].astype(float).sum() == pytest.approx(best, rel=1e-14)
+
+
 def test_invalid_costs_beside_large_ones():
     cost = frames(420, 0, 1e6)
     cost[7, 9] = np.nan

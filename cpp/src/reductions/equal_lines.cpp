@@ -73,8 +73,8 @@ std::vector<std::uint64_t> hashes_of(const MatrixView<T>& cost, const std::vecto
     return hashes;
 }
 
-// Whether rows of equal hashes are equal throughout, as far as some of them tell. By blocks of a few costs of each pair,
-// since lines that are not contiguous share pages, and those that differ do so soon.
+// Whether rows of equal hashes are equal throughout, as far as some of them tell. By blocks of a few costs of each
+// pair, since lines that are not contiguous share pages, and those that differ do so soon.
 template <class T>
 bool are_equal_throughout(const MatrixView<T>& cost, const std::vector<Index>& lines,
                           const std::vector<std::uint64_t>& hashes) {

@@ -93,8 +93,8 @@ template <class T>
 class SmallCostsSource final : public CostSource<T> {
   public:
     SmallCostsSource(const MatrixView<T>& cost, const CostSource<T>* source, bool maximize, double above,
-                     LargeMultiples multiples)
-        : cost_(cost), source_(source), maximize_(maximize), above_(above), multiples_(std::move(multiples)) {}
+                     const LargeMultiples& multiples)
+        : cost_(cost), source_(source), maximize_(maximize), above_(above), multiples_(multiples) {}
 
     void read(Index i, Index first, Index count, T* out) const override {
         if (source_ != nullptr) {
@@ -121,15 +121,18 @@ class SmallCostsSource final : public CostSource<T> {
   private:
     static constexpr T kForbidden = std::numeric_limits<T>::infinity();
 
-    // Pairs whose cost is the multiple of M that their duals add up to, with what is left of it.
+    // Pairs whose cost is the multiple of M that their duals add up to, with what is left of it; of large costs other
+    // than M, all.
     void leave_tight(Index i, Index first, Index count, T* out) const {
-        const T forbidden = maximize_ ? -kForbidden : kForbidden;
-        const double u = multiples_.u[static_cast<std::size_t>(i)], *v = multiples_.v.data() + first;
+        const double sign = maximize_ ? -1 : 1, u = multiples_.u[static_cast<std::size_t>(i)];
+        const double* const v = multiples_.v.data() + first;
         for (Index k = 0; k < count; ++k) {
-            const double cost = maximize_ ? -static_cast<double>(out[k]) : static_cast<double>(out[k]);
+            const double cost = sign * static_cast<double>(out[k]);
             const bool is_large = cost > above_ && cost < kInfinity<double>;
+            const bool is_other = is_large && cost != multiples_.large;
             const bool is_tight = u + v[k] == (is_large ? 1 : 0);
-            out[k] = !is_tight ? forbidden : is_large ? T{0} : out[k];
+            const double rest = is_large ? cost - (u + v[k]) * multiples_.large : cost;
+            out[k] = static_cast<T>(sign * (is_tight || is_other ? rest : kInfinity<double>));
         }
     }
 
@@ -175,15 +178,15 @@ std::optional<LargeCosts> find_large_costs(const Problem<T>& problem, Index rows
 
 template <class T>
 std::shared_ptr<const CostSource<T>> small_costs(const MatrixView<T>& cost, const CostSource<T>* source, bool maximize,
-                                                 double above, LargeMultiples multiples) {
-    return std::make_shared<SmallCostsSource<T>>(cost, source, maximize, above, std::move(multiples));
+                                                 double above, const LargeMultiples& multiples) {
+    return std::make_shared<SmallCostsSource<T>>(cost, source, maximize, above, multiples);
 }
 
 // Instantiated here alone: where a generic lambda is the first to use a class, Clang 22 omits some virtual members.
 template std::shared_ptr<const CostSource<float>> small_costs(const MatrixView<float>&, const CostSource<float>*, bool,
-                                                              double, LargeMultiples);
+                                                              double, const LargeMultiples&);
 template std::shared_ptr<const CostSource<double>> small_costs(const MatrixView<double>&, const CostSource<double>*,
-                                                               bool, double, LargeMultiples);
+                                                               bool, double, const LargeMultiples&);
 template std::optional<LargeCosts> find_large_costs(const Problem<float>&, Index, Index);
 template std::optional<LargeCosts> find_large_costs(const Problem<double>&, Index, Index);
 

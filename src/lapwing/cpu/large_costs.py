@@ -87,7 +87,7 @@ def _with_all_digits(
 ) -> dict[str, Any] | None:
     """The answer with duals of two parts, from one whose prices have the size of the large cost; square problems."""
     u, v = (np.rint(raw[name] / large) for name in ("u", "v"))
-    rest = solver(_core.small_costs(cost, maximize, above, u, v), None, raw["v"] - v * large)
+    rest = solver(_core.small_costs(cost, maximize, above, large, u, v), None, raw["v"] - v * large)
     if rest["status"] != "optimal":
         return None
     chosen = _matched(cost, rest["row_to_col"], maximize)

@@ -67,10 +67,10 @@ struct Sample {
         cols = choose(whole.cost.cols, shrink, seed + 1, col_order);
         if (whole.source != nullptr) source = whole.source->part(rows, cols);
         if (source == nullptr) {
-            const bool is_copied_twice = parent != nullptr && parent->costs != nullptr;
-            origin_ = is_copied_twice ? parent->origin_ : &whole;
-            origin_rows_ = is_copied_twice ? taken(parent->origin_rows_, rows) : rows;
-            origin_cols_ = is_copied_twice ? taken(parent->origin_cols_, cols) : cols;
+            const bool is_of_copy = parent != nullptr && parent->costs != nullptr;
+            origin_ = is_of_copy ? parent->origin_ : &whole;
+            origin_rows_ = is_of_copy ? taken(parent->origin_rows_, rows) : rows;
+            origin_cols_ = is_of_copy ? taken(parent->origin_cols_, cols) : cols;
             costs = std::make_unique_for_overwrite<T[]>(rows.size() * cols.size());
         }
         if (whole.unmatched_cost)

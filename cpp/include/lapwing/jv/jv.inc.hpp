@@ -140,7 +140,7 @@ class Jv {
         const double begun = scans_;
         Status status = search_all([&] {
             const bool hard = is_hard(scans_ - begun);
-            gave_up_ = hard && !(may_try_ && limit_.grow);
+            gave_up_ = hard && !(may_try_ && limit_.grow);  // a guess at growth: the other start may still do better
             return hard || is_worth_a_trial(begun);
         });
         if (status == Status::optimal && done_ < free_count_ && !gave_up_) {

@@ -38,14 +38,15 @@ std::optional<LargeCosts> find_large_costs(const Problem<T>& problem, Index rows
 
 // Multiples of M in the duals of rows and columns, whole numbers; empty: all 0.
 struct LargeMultiples {
+    double large;  // M
     std::vector<double> u, v;
 };
 
 // The costs of a problem, as given, without the large ones: these are forbidden. With multiples: without all pairs but
-// those whose cost has the same multiple of M as their duals, large costs being M, which is taken off. It refers to the
-// costs.
+// those whose cost, if it is small or M, has the same multiple of M as their duals. From large costs the multiple of
+// their duals is taken off. It refers to the costs.
 template <class T>
 std::shared_ptr<const CostSource<T>> small_costs(const MatrixView<T>& cost, const CostSource<T>* source, bool maximize,
-                                                 double above, LargeMultiples multiples = {});
+                                                 double above, const LargeMultiples& multiples = {});
 
 }  // namespace lapwing
