@@ -14,6 +14,7 @@ from scipy.optimize import linear_sum_assignment
 
 import lapwing as lw
 from lapwing import _core
+from lapwing.cpu.large_costs import whole_multiples
 
 
 def frames(n, seed, large, share=0.1):
@@ -83,16 +84,19 @@ def test_large_costs_that_differ(n):
 
 @settings(max_examples=300, deadline=None)
 @given(
-    st.integers(2, 40),
+    st.integers(2, 3) | st.integers(2, 40),
     st.integers(0, 1000),
     st.floats(0.2, 1),
     st.sampled_from([1.5, 3, 100]),
     st.booleans(),
+    st.booleans(),
     st.sampled_from([np.float32, np.float64]),
 )
-def test_large_costs_of_which_some_are_equal(n, seed, share, most, maximize, dtype):
+def test_large_costs_of_which_some_are_equal(n, seed, share, most, whole, maximize, dtype):
     rng = np.random.default_rng(seed)
     large = rng.uniform(1, most, (n, n))
+    if whole:
+        large = np.ceil(large)
     large[rng.random((n, n)) < 0.5] = 1
     cost = np.where(rng.random((n, n)) < share, large, rng.random((n, n)) * 1e-20).astype(dtype)
     given_cost = -cost if maximize else cost
@@ -101,6 +105,14 @@ def test_large_costs_of_which_some_are_equal(n, seed, share, most, maximize, dty
     assert result.certificate.bound <= n * 2.0**-52 * abs(result.objective)
     for cols in (result.row_to_col, lw.solve(given_cost, maximize=maximize, certify=False).row_to_col):
         assert cost[np.arange(n), cols].astype(float).sum() == pytest.approx(best, rel=1e-14)
+
+
+@given(st.lists(st.tuples(st.integers(-9, 9), st.integers(-9, 9)), min_size=1), st.integers(1, 4), st.integers(0, 1000))
+def test_whole_multiples_keep_bounds(duals, parts, seed):
+    u, v = np.array(duals).T / parts + np.random.default_rng(seed).uniform(-1e-12, 1e-12, (2, len(duals)))
+    of_rows, of_cols = whole_multiples(u, v)
+    sums, whole = u[:, None] + v, of_rows[:, None] + of_cols
+    assert (whole <= np.ceil(sums - 1e-11)).all() and (whole >= np.floor(sums + 1e-11)).all()
 
 
 def test_invalid_costs_beside_large_ones():

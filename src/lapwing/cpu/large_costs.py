@@ -86,7 +86,7 @@ def _with_all_digits(
     solver: Solver,
 ) -> dict[str, Any] | None:
     """The answer with duals of two parts, from one whose prices have the size of the large cost; square problems."""
-    u, v = (np.rint(raw[name] / large) for name in ("u", "v"))
+    u, v = whole_multiples(raw["u"] / large, raw["v"] / large)
     rest = solver(_core.small_costs(cost, maximize, above, large, u, v), None, raw["v"] - v * large)
     if rest["status"] != "optimal":
         return None
@@ -94,6 +94,18 @@ def _with_all_digits(
     rest["provisional"] = not _are_small(rest, chosen[chosen <= above])
     rest["u"], rest["v"] = np.stack([u * large, rest["u"]]), np.stack([v * large, rest["v"]])
     return rest
+
+
+def whole_multiples(u: NDArray[np.float64], v: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Whole numbers in place of duals: a sum of two that is at most a whole number stays so, and tight if it was.
+
+    All are rounded down at one fraction, the farthest from theirs, so that errors of rounding take none across it.
+    """
+    fractions = np.sort(np.concatenate([u, -v]) % 1)
+    gaps = np.diff(fractions, append=fractions[0] + 1)
+    widest = int(gaps.argmax())
+    cut = fractions[widest] + gaps[widest] / 2
+    return np.floor(u - cut) + 1, -np.floor(-v - cut) - 1
 
 
 def _matched(cost: NDArray[Any], row_to_col: NDArray[Any], maximize: bool) -> NDArray[Any]:
