@@ -162,19 +162,13 @@ bool solve_one_set(const Problem<T>& problem, Control& control, Solution<Dual<T>
     return suits_jv(problem) && are_one_set(problem) && solve_jv_in_time(problem, kReadsOfOneSet, control, solution);
 }
 
-// Of costs with many tied pairs jv reads fewer rows than core, as a rule.
+// Trials of jv and ssp: where either takes long, the other may not. Core is between them if it has ended on ties alone:
+// of such costs jv reads fewer rows, as a rule.
 template <class T>
-bool solve_tied(const Problem<T>& problem, int threads, Control& control, Solution<Dual<T>>& solution) {
-    const double reads = std::max(kFirstJvReads, kTrialReads * root_of_rows(problem));
-    return solve_jv_in_time(problem, reads, control, solution) ||
-           solve_core_within(problem, threads, control, solution, GiveUp::if_hard);
-}
-
-// Trials of jv and ssp: where either takes long, the other may not.
-template <class T>
-bool solve_by_trials(const Problem<T>& problem, int threads, Control& control, Solution<Dual<T>>& solution) {
+bool solve_by_trials(const Problem<T>& problem, bool tied, int threads, Control& control, Solution<Dual<T>>& solution) {
     const double each = kTrialReads * root_of_rows(problem);
     return solve_jv_in_time(problem, each, control, solution) ||
+           (tied && solve_core_within(problem, threads, control, solution, GiveUp::if_hard)) ||
            solve_ssp_within(problem, {}, each * problem.cost.rows, threads, control, solution);
 }
 
@@ -226,8 +220,7 @@ Solution<Dual<T>> solve_core_or_jv(const Problem<T>& problem, int threads, Contr
     if (!to_jv && solve_by_core(problem, when, threads, control, solution)) return solution;
     const bool tied = control.gave_up_on() == Structure::tied;
     if (!to_phases && solve_in_phases(problem, few, control, solution)) return solution;
-    if (tied && solve_tied(problem, threads, control, solution)) return solution;
-    if (suits_jv(problem) && solve_by_trials(problem, threads, control, solution)) return solution;
+    if (suits_jv(problem) && solve_by_trials(problem, tied, threads, control, solution)) return solution;
     return solve_hard(problem, threads, control);
 }
 

@@ -67,7 +67,7 @@ struct CostsChanged : Refused {
 // When a method may end early: never, when its searches prove hard, or already when a small sample tells that costs are
 // structured, or structured with many tied pairs, so that another method is tried first.
 enum class GiveUp { never, if_hard, if_tied, if_structured };
-// What the sample told, if the method ended early for that.
+// The structure on which a method has ended early.
 enum class Structure { none, general, tied };
 
 class Control {
@@ -138,6 +138,7 @@ class Control {
         if (may_give_up()) gave_up_on_ = Structure::none;
     }
     bool may_give_up() const { return give_up_ != GiveUp::never; }
+    // True if a method that finds this is to end. gave_up_on() tells why the last method that might end early did.
     bool give_up_on(Structure found) {
         const bool gives_up =
             give_up_ == GiveUp::if_structured || (give_up_ == GiveUp::if_tied && found == Structure::tied);

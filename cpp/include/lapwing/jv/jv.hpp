@@ -51,12 +51,12 @@ struct JvState {
 
 inline constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 
-// How many rows may be read, with repetitions. jv gives up as soon as it expects to read more: if the searches that are
-// left read as many as the latest, each; or, if they `grow`, as many as the mean of that and of this: those that match
-// half of the rows that wait read as many as those that match half of the rest.
+// How many rows may be read, with repetitions. jv gives up as soon as it expects to read more. It expects each search
+// that is left to read as many rows as the latest. If searches `grow`, it takes the mean of this and of a second guess:
+// to match half of the waiting rows takes as many reads as to match half of those that are left then, and so on.
 struct JvLimit {
-    double rows_read = kNoLimit;
-    bool grow = false;
+    double rows_read;
+    bool grow;
 
     JvLimit(double rows_read = kNoLimit, bool grow = false) : rows_read(rows_read), grow(grow) {}
 };
@@ -82,9 +82,9 @@ inline Workspace make_workspace(std::size_t bytes) {
     return memory;
 }
 
-// Solves the problem (rows <= cols or unmatched_cost given, rows and cols > 0). Throws InvalidCost and
-// CostTooLarge. `control` may be null:
-// then the clock is never looked at. u is computed only `with_u`. Goes on from `state`, if there is one.
+// Solves the problem (rows <= cols or unmatched_cost given, rows and cols > 0). Throws InvalidCost and CostTooLarge.
+// `control` may be null: then the clock is never looked at. u is computed only `with_u`. Goes on from `state`, if there
+// is one.
 template <class T>
 DirectAnswer<Dual<T>> solve_direct(const Problem<T>& problem, std::byte* workspace, bool with_u, Control* control,
                                    JvLimit limit = {}, JvStart start = JvStart::fitting,

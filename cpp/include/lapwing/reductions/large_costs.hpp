@@ -6,9 +6,9 @@
 // the large costs, the best of these is the optimum, and its prices are of the size of the costs below the gap.
 //
 // Prices of a moderate M keep enough digits for the other costs: the problem can be solved as it is. With the prices of
-// any M, if it is the only large cost and some are needed, multiples of M in the duals tell which pairs may be in an
-// optimum: those whose cost has the same multiple, 0 or 1, as the sum of their duals. A solve of these, without M,
-// gives the rest of the duals with all digits.
+// any M, if all large costs that are needed are M, multiples of M in the duals tell which pairs may be in an optimum:
+// those whose cost has the same multiple, 0 or 1, as the sum of their duals, and large ones other than M. A solve of
+// these, less the multiples, gives the rest of the duals with all digits.
 #pragma once
 
 #include <memory>
@@ -38,7 +38,7 @@ std::optional<LargeCosts> find_large_costs(const Problem<T>& problem, Index rows
 
 // Multiples of M in the duals of rows and columns, whole numbers; empty: all 0.
 struct LargeMultiples {
-    double large;  // M
+    double large = 0;  // M
     std::vector<double> u, v;
 };
 
