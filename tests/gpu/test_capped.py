@@ -19,7 +19,8 @@ pytestmark = pytest.mark.usefixtures("emulated_gpu")
 @pytest.fixture(autouse=True)
 def short_auction(below, monkeypatch):
     """Leaves rows, for which the solves below a cap are tried."""
-    monkeypatch.setattr(start, "UNSTRUCTURED", SHORT)
+    for schedule in ("UNSTRUCTURED", "RECTANGULAR"):
+        monkeypatch.setattr(start, schedule, SHORT)
 
 
 def clipped(shape, dtype, seed=1):
@@ -105,7 +106,7 @@ def test_invalid_costs_are_named(odd):
 
 
 def test_too_many_pairs_below_the_cap(monkeypatch, below):
-    monkeypatch.setattr(capped, "_MOST_ENTRIES", 1)
+    monkeypatch.setattr(capped, "_MORE_THAN_SEEN", 0.01)
     cost = clipped((40, 40), "float32")
     assert_optimal(lw.solve(cost, device="cuda"), cost)
     assert not below

@@ -19,7 +19,7 @@ from lapwing.gpu import backend
 from lapwing.gpu import plan as gpu_plan
 from lapwing.gpu.core import start as core_start
 from lapwing.gpu.core.monitor import Monitor
-from lapwing.gpu.core.solver import EXPLORING
+from lapwing.gpu.core.solver import EXPLORING, RECTANGULAR
 from lapwing.gpu.reference import trees
 from lapwing.gpu.runtime.arrays import ANY, GpuArray
 from lapwing.gpu.runtime.device import Context
@@ -57,10 +57,15 @@ def test_samples(monkeypatch):
 
 
 @pytest.mark.parametrize("cols, prices", [(310, None), (300, 20.0)])
-def test_a_search_matches_many_rows_where_columns_outnumber_them(cols, prices):
+def test_a_search_matches_many_rows_where_columns_outnumber_them(monkeypatch, cols, prices):
     cost = draw((300, cols), "float32", 3, "points")
+    most_rounds = lw.solve(cost, device="cuda", unmatched_cost=prices)
+    monkeypatch.setattr(core_start, "RECTANGULAR", replace(RECTANGULAR, times=1))
     result = lw.solve(cost, device="cuda", unmatched_cost=prices)
-    assert_optimal(result, cost, unmatched_cost=prices)
+    for found in (most_rounds, result):
+        assert_optimal(found, cost, unmatched_cost=prices)
+    assert most_rounds.statistics["rounds"] > RECTANGULAR.rounds == result.statistics["rounds"]
+    assert most_rounds.statistics["left"] < result.statistics["left"] / 2
     singly = 16  # Tuning::singly of core/control/coordinator.cuh
     assert result.statistics["left"] > 2 * singly
     assert result.statistics["searches"] - singly < (result.statistics["left"] - singly) / 2

@@ -12,6 +12,7 @@ as rows, or every row may stay free at less than the cap.
 
 from __future__ import annotations
 
+from lapwing.gpu.core.glance import most_below
 from lapwing.gpu.core.monitor import Monitor
 from lapwing.gpu.core.solver import Outputs
 from lapwing.gpu.core.sparse_solver import SparseSolve
@@ -22,13 +23,12 @@ from lapwing.gpu.runtime.copies import read
 from lapwing.gpu.runtime.device import Context
 from lapwing.gpu.runtime.launch import kernels
 from lapwing.gpu.runtime.programs import CORE_START, SPARSE_LINES
-from lapwing.gpu.runtime.tuning import LIST_SIZE
 from lapwing.gpu.runtime.workspace import Workspace
 
 #: If the auction leaves more than one of so many rows, capped costs are solved anew as sparse ones. Measured at 2000
 #: and 4096 rows: classes whose searches take long leave 0.014 and more, those that are over in no time 0.008.
 CAPPED_LEFT = 100
-_MOST_ENTRIES = 8 * LIST_SIZE  # of a row on average: many more than a look promised
+_MORE_THAN_SEEN = 4  # times as many entries as a look may promise are too many
 _THREADS = CORE_START.constants["THREADS"]
 _BLOCKS_A_PROCESSOR = 8
 _WARP = 32
@@ -66,7 +66,7 @@ def lines_below(
         of_lines["find_longest"].launch(context, blocks, _THREADS, ends.pointer, rows, memory["report"])
         report = read(context, memory["report"], _LONGEST + 1, "int64")
         entries = int(read(context, ends.pointer + 8 * rows, 1, "int64")[0])
-    if report[0] or entries > _MOST_ENTRIES * rows:
+    if report[0] or entries > _MORE_THAN_SEEN * most_below(cols) * rows:
         return None
     across, data = empty(entries, "int32"), empty(entries, matrix.dtype)
     start["keep_below"].launch(context, blocks, _THREADS, *of_matrix, ends.pointer, across.pointer, data.pointer)

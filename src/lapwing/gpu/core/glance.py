@@ -23,10 +23,6 @@ _EXPONENTS = 2048  # of doubles
 _OVER, _SEEN, _CAPPED, _READ, _GREATEST = 0, 1, 65, 66, 68  # enum GlanceWord of kernels/core/start/glance.cuh
 _ROWS = 16  # of a matrix on the host
 _CAPPED_SHARE = 3 / 4  # at least, of the costs that are read
-#: Costs below a cap in a row, about, as the look says: with more of them lists are hardly better than in the matrix.
-#: Measured at 2000 and 4096 rows: with up to 50 a solve below the cap is 1.5 to 13 times faster; with 58 to 118, from
-#: 4.5 times faster to 1.1 times slower; with 250 and 520, 1.1 and 1.7 times slower.
-_MOST_BELOW = 2 * LIST_SIZE
 
 
 class Glance:
@@ -86,6 +82,15 @@ def cap_in_rows(matrix: NDArray[Any], maximize: bool) -> int | float | None:
     return _cap(-value if maximize else value, int((some == greatest).sum()), some.size, matrix.shape[1])
 
 
+def most_below(cols: int) -> float:
+    """Costs below a cap in a row up to which a solve below the cap is the faster one.
+
+    With more of them lists are hardly better than in the matrix. Both solves take as long for clipped distances with
+    about 90 such costs in a row of 2000, 160 of 4096 and 250 of 8000; for overlaps, with 250 of 2000 and 300 of 4096.
+    """
+    return max(2.0 * LIST_SIZE, 2 * math.sqrt(cols))
+
+
 def _cap(greatest: int | float, equal: int, count: int, cols: int) -> int | float | None:
-    is_capped = equal >= _CAPPED_SHARE * count and (count - equal) * cols <= _MOST_BELOW * count
+    is_capped = equal >= _CAPPED_SHARE * count and (count - equal) * cols <= most_below(cols) * count
     return greatest if is_capped and math.isfinite(greatest) else None

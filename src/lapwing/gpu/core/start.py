@@ -33,6 +33,7 @@ from lapwing.gpu.core.solver import (
     EXPLORING,
     FINER,
     OPTIMAL,
+    RECTANGULAR,
     ROUGH,
     STRATIFIED,
     STRATIFIED_MATRIX,
@@ -123,7 +124,7 @@ class StartFinder:
         matrix = solve.matrix
         if matrix.rows != matrix.cols:
             solve.prepare(zero_prices=True)
-            return self.run_from(solve, UNSTRUCTURED)
+            return self.run_from(solve, RECTANGULAR)
         if not solve.start_at_column_minima(self._copier):
             solve.prepare()
             self._column_bounds(matrix, 1, 0, solve)
