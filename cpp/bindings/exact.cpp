@@ -1,11 +1,12 @@
-// lapwing._core.find_large_costs, small_costs, solve_capped and solve_exact: what keeps answers exact where costs span
-// many magnitudes.
+// lapwing._core.find_large_costs, small_costs, solve_capped, refine and solve_exact: what keeps answers exact where
+// costs span many magnitudes.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/vector.h>
 
 #include "answers.hpp"
 #include "common.hpp"
+#include "lapwing/exact/refine.hpp"
 #include "lapwing/exact/solve.hpp"
 #include "lapwing/numbers/trust.hpp"
 #include "lapwing/reductions/capped.hpp"
@@ -41,18 +42,10 @@ nb::object large_costs_of(const nb::object& cost, bool maximize, const nb::objec
     });
 }
 
-Source source_of_small_costs(const nb::object& cost, bool maximize, double above, double large, const nb::object& u,
-                             const nb::object& v) {
+Source source_of_small_costs(const nb::object& cost, bool maximize, double above) {
     return with_costs(cost, [&]<class T>(const MatrixView<T>& matrix, const CostSource<T>* source) -> Source {
-        const auto copied = [](const nb::object& given, Index size, const char* name) {
-            Vector<double> holder;
-            const double* const data = optional_vector(given, static_cast<std::size_t>(size), holder, name);
-            return data == nullptr ? std::vector<double>() : std::vector<double>(data, data + size);
-        };
-        const LargeMultiples multiples{large, copied(u, matrix.rows, "u"), copied(v, matrix.cols, "v")};
-        if (multiples.u.empty() != multiples.v.empty()) throw nb::value_error("u and v go together");
         if constexpr (std::is_floating_point_v<T>)
-            return {matrix.rows, matrix.cols, small_costs<T>(matrix, source, maximize, above, multiples), {}, cost};
+            return {matrix.rows, matrix.cols, small_costs<T>(matrix, source, maximize, above), {}, cost};
         throw nb::type_error("costs must be float32 or float64");
     });
 }
@@ -79,6 +72,28 @@ nb::object solve_beside_caps(const nb::object& cost, bool maximize, double time_
         answer["v"] = parts_to_numpy({large.v, v}, v.size());
         answer["provisional"] = !large.are_small;
         return answer;
+    });
+}
+
+nb::object solve_rest(const nb::object& cost, bool maximize, const Parts& u, const Parts& v,
+                      const Vector<std::int64_t>& start_rows, int threads, double time_limit, const nb::object& hook) {
+    return with_float_costs(cost, [&]<class T>(const MatrixView<T>& matrix, const CostSource<T>* source) -> nb::object {
+        const auto n = static_cast<std::size_t>(matrix.cols);
+        if (matrix.rows != matrix.cols || u.shape(1) != n || v.shape(1) != n || start_rows.size() != n)
+            throw nb::value_error("only square problems are refined, from duals and an assignment of all rows");
+        const std::vector<Index> rows(start_rows.data(), start_rows.data() + n);
+        const RefineRequest request{u.data(),    v.data(), static_cast<int>(u.shape(0)), static_cast<int>(v.shape(0)),
+                                    rows.data(), threads};
+        Control control(time_limit, make_hook(hook), !hook.is_none());
+        Solution<double> solution;
+        try {
+            const Computing computing;
+            if constexpr (std::is_floating_point_v<T>)
+                solution = refine(Problem<T>{matrix, maximize, nullptr, source}, request, control);
+        } catch (const InvalidCost& invalid) {
+            raise(invalid);
+        }
+        return to_dict(std::move(solution));
     });
 }
 
@@ -133,23 +148,25 @@ void bind_exact(nanobind::module_& module) {
                "unmatched_cost"_a.none(), "rows"_a, "pairs"_a = 0,
                "Costs far above all others; see cpp/include/lapwing/reductions/large_costs.hpp for the contract.");
     module.def(
-        "small_costs", &lapwing::bindings::source_of_small_costs, "cost"_a, "maximize"_a, "above"_a, "large"_a = 0,
-        "u"_a.none() = nb::none(), "v"_a.none() = nb::none(),
+        "small_costs", &lapwing::bindings::source_of_small_costs, "cost"_a, "maximize"_a, "above"_a,
         "The costs without the large ones; see cpp/include/lapwing/reductions/large_costs.hpp for the contract.");
     module.def("solve_capped", &lapwing::bindings::solve_beside_caps, "cost"_a, "maximize"_a, "time_limit"_a,
                "hook"_a.none(),
                "Solve costs of which most are one number far above all others; see "
                "cpp/include/lapwing/reductions/capped.hpp for the contract.");
+    module.def("refine", &lapwing::bindings::solve_rest, "cost"_a, "maximize"_a, "u"_a, "v"_a, "start_rows"_a,
+               "threads"_a, "time_limit"_a, "hook"_a.none(),
+               "What is to be added to duals; see cpp/include/lapwing/exact/refine.hpp for the contract.");
     module.def("solve_exact", &lapwing::bindings::solve_exactly, "cost"_a, "maximize"_a, "unmatched_cost"_a.none(),
                "unmatched_cols"_a.none(), "start_v"_a.none(), "start_rows"_a.none(), "most"_a, "precision"_a,
                "threads"_a, "time_limit"_a, "hook"_a.none(),
                "Solve without rounding; see cpp/include/lapwing/exact/solve.hpp for the contract.");
     module.def(
         "tells_small_costs",
-        [](double error, const lapwing::bindings::Vector<double>& costs) {
-            return lapwing::tells_small_costs(error, costs.data(), costs.size());
+        [](double error, const lapwing::bindings::Vector<double>& costs, double share) {
+            return lapwing::tells_small_costs(error, costs.data(), costs.size(), share);
         },
-        "error"_a, "costs"_a,
+        "error"_a, "costs"_a, "share"_a = lapwing::kSmallError,
         "Whether an error is small beside the small ones of matched costs; see cpp/include/lapwing/numbers/trust.hpp.");
     module.attr("TRUSTED_RATIO") = lapwing::kTrustedRatio;
 }

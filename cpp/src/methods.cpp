@@ -146,14 +146,35 @@ bool suits_jv(const Problem<T>& problem) {
     return problem.source == nullptr && !copies_for_direct(problem);
 }
 
+// The same, with a trial of jv before it goes on for long.
+template <class T>
+bool solve_core_beside_jv(const Problem<T>& problem, int threads, Control& control, Solution<Dual<T>>& solution,
+                          GiveUp when) {
+    Solution<Dual<T>> by_jv;
+    bool solved = false;
+    control.let_another_try([&] {
+        return solved = solve_jv_in_time(problem, structured_reads(problem), control, by_jv) &&
+                        by_jv.status != Status::time_limit;
+    });
+    const bool by_core = solve_core_within(problem, threads, control, solution, when);
+    control.let_another_try({});
+    if (solved) solution = std::move(by_jv);
+    return solved || by_core;
+}
+
+// Whether core has ended on what a small sample told, but not on ties.
+inline bool ended_on_structure(const Control& control) {
+    return control.gave_up_on() == Structure::general || control.gave_up_on() == Structure::far_apart;
+}
+
 // core, which may give up on what a small sample tells. Where many pairs tie, the answer is false at once. Where costs
 // have another structure, jv comes first, and then core.
 template <class T>
 bool solve_by_core(const Problem<T>& problem, GiveUp when, int threads, Control& control, Solution<Dual<T>>& solution) {
-    return solve_core_within(problem, threads, control, solution, suits_jv(problem) ? when : GiveUp::if_hard) ||
-           (control.gave_up_on() == Structure::general &&
-            (solve_jv_in_time(problem, structured_reads(problem), control, solution) ||
-             solve_core_within(problem, threads, control, solution, GiveUp::if_hard)));
+    return (suits_jv(problem) ? solve_core_beside_jv(problem, threads, control, solution, when)
+                              : solve_core_within(problem, threads, control, solution, GiveUp::if_hard)) ||
+           (ended_on_structure(control) && (solve_jv_in_time(problem, structured_reads(problem), control, solution) ||
+                                            solve_core_within(problem, threads, control, solution, GiveUp::if_hard)));
 }
 
 // Where rows and columns are the same things, jv reads few rows though lists tell much.
@@ -216,7 +237,7 @@ Solution<Dual<T>> solve_core_or_jv(const Problem<T>& problem, int threads, Contr
     if (to_phases && solve_in_phases(problem, few, control, solution)) return solution;
     const bool are_few = problem.cost.rows <= kFewRows;
     if (!to_jv && !are_few && solve_one_set(problem, control, solution)) return solution;
-    const GiveUp when = are_few ? GiveUp::if_structured : GiveUp::if_tied;
+    const GiveUp when = are_few ? GiveUp::if_structured : GiveUp::if_unsuited;
     if (!to_jv && solve_by_core(problem, when, threads, control, solution)) return solution;
     const bool tied = control.gave_up_on() == Structure::tied;
     if (!to_phases && solve_in_phases(problem, few, control, solution)) return solution;

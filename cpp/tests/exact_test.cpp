@@ -8,6 +8,7 @@
 #include "check.hpp"
 #include "lapwing/certificate/certificate.hpp"
 #include "lapwing/exact/fixed_point.hpp"
+#include "lapwing/exact/refine.hpp"
 #include "lapwing/exact/solve.hpp"
 #include "lapwing/numbers/trust.hpp"
 #include "lapwing/reductions/large_costs.hpp"
@@ -135,6 +136,53 @@ void test_against_all_permutations() {
     }
 }
 
+// From duals far off, in one part or two: what is to be added to them proves the best permutation without an error.
+void test_refined_duals() {
+    std::mt19937_64 random(5);
+    for (int t = 0; t < 400; ++t) {
+        const Index n = 1 + static_cast<Index>(random() % 5);
+        const auto size = static_cast<std::size_t>(n);
+        const auto draw = [&] { return static_cast<double>(random() % 1024) / 1024; };
+        const double penalty = std::ldexp(1, static_cast<int>(random() % 42));
+        const bool maximize = t % 2 == 0;
+        std::vector<double> cost(size * size);
+        for (double& c : cost) {
+            c = random() % 6 == 0 ? kInf : draw() + (random() % 2 == 0 ? penalty : 0);
+            if (maximize) c = -c;
+        }
+        const Problem<double> problem{{cost.data(), n, n, n, 1}, maximize};
+        const int parts = 1 + t % 3 % 2;
+        std::vector<double> u, v;
+        for (std::size_t i = 0; i < static_cast<std::size_t>(parts) * size; ++i)
+            u.push_back(penalty * draw()), v.push_back(-penalty * draw());
+        std::vector<Index> identity(size);
+        std::iota(identity.begin(), identity.end(), 0);
+        Control control;
+        const auto added = refine(problem, {u.data(), v.data(), parts, parts, identity.data()}, control);
+        std::vector<double> minimised = cost;
+        for (double& c : minimised) c = maximize ? -c : c;
+        const Wide best = least_sum(minimised, n);
+        CHECK((added.status == Status::infeasible) == (best == kInfinity<Wide>));
+        if (added.status != Status::optimal) continue;
+        Wide sum;
+        for (std::size_t i = 0; i < size; ++i)
+            sum += to_fixed<Wide>(problem.at(static_cast<Index>(i), added.row_to_col[i]), -1074);
+        CHECK(sum == best);
+    }
+    // Sums beyond all doubles are refused.
+    const std::vector<double> cost{1e308, 0, 0, 1e308};
+    const double duals[] = {-1e308, -1e308};
+    const Index rows[] = {0, 1};
+    Control control;
+    bool refused = false;
+    try {
+        refine(Problem<double>{{cost.data(), 2, 2, 2, 1}}, {duals, duals, 1, 1, rows}, control);
+    } catch (const InvalidCost&) {
+        refused = true;
+    }
+    CHECK(refused);
+}
+
 void test_rounded_costs() {
     std::mt19937_64 random(4);
     constexpr Index n = 40;
@@ -186,6 +234,7 @@ int main() {
     test_wide_integers();
     test_fixed_point();
     test_against_all_permutations();
+    test_refined_duals();
     test_rounded_costs();
     test_large_costs();
     return report();

@@ -154,17 +154,20 @@ def find_large_costs(
     rows: int,
     pairs: int = 0,
 ) -> tuple[float, float, bool] | None: ...
-def small_costs(
-    cost: NDArray[Any] | CostSource | SparseCosts,
-    maximize: bool,
-    above: float,
-    large: float = 0,
-    u: NDArray[np.float64] | None = None,
-    v: NDArray[np.float64] | None = None,
-) -> CostSource: ...
+def small_costs(cost: NDArray[Any] | CostSource | SparseCosts, maximize: bool, above: float) -> CostSource: ...
 def solve_capped(
     cost: NDArray[Any] | CostSource, maximize: bool, time_limit: float, hook: Callable[..., object] | None
 ) -> dict[str, Any] | None: ...
+def refine(
+    cost: NDArray[Any] | CostSource,
+    maximize: bool,
+    u: NDArray[np.float64],
+    v: NDArray[np.float64],
+    start_rows: NDArray[np.int64],
+    threads: int,
+    time_limit: float,
+    hook: Callable[..., object] | None,
+) -> dict[str, Any]: ...
 def solve_exact(
     cost: NDArray[Any] | CostSource | SparseCosts,
     maximize: bool,
@@ -179,7 +182,7 @@ def solve_exact(
     hook: Callable[..., object] | None,
 ) -> dict[str, Any]: ...
 def trace_ssp(cost: NDArray[np.float64], options: dict[str, bool]) -> dict[str, Any]: ...
-def tells_small_costs(error: float, costs: NDArray[np.float64]) -> bool: ...
+def tells_small_costs(error: float, costs: NDArray[np.float64], share: float = ...) -> bool: ...
 def solve_proven(cost: object, maximize: bool, unmatched_cost: float | None) -> tuple[Any, ...] | None: ...
 def make_linear_sum_assignment(home: ModuleType) -> Callable[..., tuple[NDArray[np.int64], NDArray[np.int64]]]: ...
 @overload

@@ -14,7 +14,6 @@ from scipy.optimize import linear_sum_assignment
 
 import lapwing as lw
 from lapwing import _core
-from lapwing.cpu.large_costs import whole_multiples
 
 
 def frames(n, seed, large, share=0.1):
@@ -107,12 +106,73 @@ def test_large_costs_of_which_some_are_equal(n, seed, share, most, whole, maximi
         assert cost[np.arange(n), cols].astype(float).sum() == pytest.approx(best, rel=1e-14)
 
 
-@given(st.lists(st.tuples(st.integers(-9, 9), st.integers(-9, 9)), min_size=1), st.integers(1, 4), st.integers(0, 1000))
-def test_whole_multiples_keep_bounds(duals, parts, seed):
-    u, v = np.array(duals).T / parts + np.random.default_rng(seed).uniform(-1e-12, 1e-12, (2, len(duals)))
-    of_rows, of_cols = whole_multiples(u, v)
-    sums, whole = u[:, None] + v, of_rows[:, None] + of_cols
-    assert (whole <= np.ceil(sums - 1e-11)).all() and (whole >= np.floor(sums + 1e-11)).all()
+def penalised(n, seed, penalty, classes=5):
+    """Whole numbers of 2^-10, and a penalty where classes differ; of some classes there are more rows than columns."""
+    rng = np.random.default_rng(seed)
+    own, other = rng.integers(classes, size=(2, n))
+    small = rng.integers(0, 1024, (n, n))
+    differ = (own[:, None] != other).astype(np.int64)
+    return small, differ, small / 1024 + penalty * differ
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.integers(2, 40) | st.sampled_from([130, 420, 1100]),
+    st.integers(0, 1000),
+    st.sampled_from([2**k for k in (10, 27, 30, 38, 40)]),
+    st.booleans(),
+    st.booleans(),
+)
+def test_penalties_beside_which_digits_of_duals_are_lost(n, seed, penalty, maximize, by_columns):
+    """The same problem in integers says what is right to the last digit."""
+    small, differ, cost = penalised(n, seed, penalty)
+    whole = small + differ * (penalty * 1024)
+    best = lw.solve(whole).objective
+    if by_columns:
+        cost = np.asfortranarray(cost)
+    given_cost = -cost if maximize else cost
+    result = lw.solve(given_cost, maximize=maximize)
+    assert result.certificate.bound <= n * 2.0**-52 * abs(result.objective)
+    for cols in (result.row_to_col, lw.solve(given_cost, maximize=maximize, certify=False).row_to_col):
+        assert whole[np.arange(n), cols].sum() == best
+
+
+@pytest.mark.parametrize("n", [30, 300, 1100])
+@pytest.mark.parametrize("penalty", [1e12, 1e17, 1e30, 1e200])
+@pytest.mark.parametrize("method", ["auto", "core", "jv", "ssp"])
+def test_penalties_of_any_size_that_differ(n, penalty, method):
+    rng = np.random.default_rng(n)
+    _, differ, _ = penalised(n, n, 1.0)
+    cost = np.where(differ > 0, penalty * (1 + rng.random((n, n))), rng.random((n, n)))
+    result = lw.solve(cost, method=method)
+    chosen = cost[np.arange(n), result.row_to_col]
+    moderate = np.where(differ > 0, 1e6 * cost / penalty, cost)
+    want = moderate[linear_sum_assignment(moderate)]
+    assert (chosen >= penalty).sum() == (want >= 1e6).sum()
+    assert chosen[chosen >= penalty].sum() == pytest.approx(want[want >= 1e6].sum() * (penalty / 1e6), rel=1e-9)
+
+
+def test_refinement_takes_square_problems():
+    cost, zeros = np.ones((3, 4)), np.zeros((1, 4))
+    with pytest.raises(ValueError, match="square"):
+        _core.refine(cost, False, zeros, zeros, np.arange(4), 1, 1.0, None)
+    with pytest.raises(ValueError, match="all rows"):
+        _core.refine(np.ones((4, 4)), False, zeros, zeros, np.arange(3), 1, 1.0, None)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_refined_duals(dtype, threads):
+    """From duals with errors: what is added to them proves an optimum of the costs to the last digit."""
+    n = 300
+    rng = np.random.default_rng(4)
+    cost = (rng.random((n, n)) + 2.0**20 * (rng.integers(3, size=n)[:, None] != rng.integers(3, size=n))).astype(dtype)
+    exact = lw.solve(cost)
+    u, v = (d + rng.uniform(-1e-3, 1e-3, n) for d in (exact.u, exact.v))
+    raw = _core.refine(cost, False, u[None], v[None], exact.row_to_col, threads, 10.0, None)
+    assert np.abs(raw["u"]).max() < 0.1 and np.abs(raw["v"]).max() < 0.1
+    proof = lw.certify(cost, raw["row_to_col"].view(np.int64), np.stack([u, raw["u"]]), np.stack([v, raw["v"]]))
+    assert proof.bound <= n * 2.0**-52
 
 
 def test_invalid_costs_beside_large_ones():

@@ -65,10 +65,10 @@ struct CostsChanged : Refused {
 [[noreturn, gnu::cold, gnu::noinline]] inline void refuse_changed_costs() { throw CostsChanged{}; }
 
 // When a method may end early: never, when its searches prove hard, or already when a small sample tells that costs are
-// structured, or structured with many tied pairs, so that another method is tried first.
-enum class GiveUp { never, if_hard, if_tied, if_structured };
-// The structure on which a method has ended early.
-enum class Structure { none, general, tied };
+// structured, or structured in a way that suits it less (tied, far_apart), so that another method is tried first.
+enum class GiveUp { never, if_hard, if_unsuited, if_structured };
+// The structure on which a method has ended early: many tied pairs, prices of groups far apart, or another.
+enum class Structure { none, general, tied, far_apart };
 
 class Control {
   public:
@@ -141,11 +141,18 @@ class Control {
     // True if a method that finds this is to end. gave_up_on() tells why the last method that might end early did.
     bool give_up_on(Structure found) {
         const bool gives_up =
-            give_up_ == GiveUp::if_structured || (give_up_ == GiveUp::if_tied && found == Structure::tied);
+            give_up_ == GiveUp::if_structured || (give_up_ == GiveUp::if_unsuited && found != Structure::general);
         if (gives_up) gave_up_on_ = found;
         return gives_up;
     }
     Structure gave_up_on() const { return gave_up_on_; }
+    // Another method, which a method that proves hard lets try before it goes on, once; it returns whether it has solved
+    // the problem.
+    void let_another_try(std::function<bool()> another) { another_ = std::move(another); }
+    bool another_solves() {
+        const auto another = std::exchange(another_, {});
+        return another && another();
+    }
     bool is_expired() const { return expired_; }
 
     double seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
@@ -160,6 +167,7 @@ class Control {
     std::uint64_t calls_ = 0, between_looks_ = 63;
     GiveUp give_up_ = GiveUp::never;
     Structure gave_up_on_ = Structure::none;
+    std::function<bool()> another_;
     bool expired_ = false, keep_is_due_ = false;
 };
 

@@ -178,6 +178,7 @@ void Solver<T>::solve(CoreState<T>& state, const Dual<T>* start_v, const Index* 
         const bool structured = state.start_levels > 0;
         limit(state, structured && general_ ? PhaseTuning::most_general_reads(state.m)
                                             : PhaseTuning::most_reads(state.m, structured));
+        if (structured) state.asks_at = PhaseTuning::kAlone * state.m;
         if (control_.look(state.progress)) std::fill(state.v.begin(), state.v.end(), Dual<T>{0});  // half-made ones
     }
     for (int attempt = 0;; ++attempt) {
@@ -253,7 +254,7 @@ double Solver<T>::start(CoreState<T>& state) {
     if (separable_) return StartTuning::kNone;
     probe_rows_ = std::max(StartTuning::kProbe, state.m / StartTuning::kProbeShare);
     const double error = start_from_sample(state);
-    if (!regret_works_) return error;
+    if (!regret_works_ || state.has_read_too_much()) return error;
     state.start_levels = 1;
     regret_start(state);
     return StartTuning::kNone;
@@ -276,13 +277,22 @@ double Solver<T>::start_from_sample(CoreState<T>& state, Sample<T>* drawn) {
         if (is_probe) {
             if (!sample.copy(control_, team_)) return 0;
             limit(part, PhaseTuning::most_probe_reads(part.m));
-            const double lacking = price(part, 0).bound;
+            PriceError found = price(part, 0);
+            const bool in_vain = part.has_read_too_much();
+            if (in_vain) {  // perhaps only since columns have offsets
+                reduced_start(part);
+                limit(part, part.scratch.dense_rows_read + PhaseTuning::most_probe_reads(part.m));
+                found = price(part, 0);
+            }
+            const auto [lacking, moved] = found;
             if (gives_up_with(part, state)) return 0;
-            if (!sample.stratified && lacking < StartTuning::kStructured) return 0;
+            if (!in_vain && !sample.stratified && lacking < StartTuning::kStructured) return 0;
             if (general_) part.most_reads = CoreState<T>::kNoLimit;
             price(part, lacking);
             const bool held = state.problem.source == nullptr || state.problem.source->owners() == nullptr;
             regret_works_ = held && !sample.stratified && regret_error(part) < StartTuning::kRegretError;
+            if (regret_works_ && moved > StartTuning::kFarApart && control_.give_up_on(Structure::far_apart))
+                state.most_reads = CoreState<T>::kGivenUp;
             if (regret_works_) return 0;
             if (control_.give_up_on(general_ ? Structure::general : Structure::tied)) {
                 state.most_reads = CoreState<T>::kGivenUp;
@@ -293,6 +303,7 @@ double Solver<T>::start_from_sample(CoreState<T>& state, Sample<T>* drawn) {
             error = start_from_sample(part, &sample);
             if (gives_up_with(part, state) || error == 0) return 0;
             if (!general_) limit(part, PhaseTuning::most_reads(part.m, true));
+            part.asks_at = PhaseTuning::kAlone * part.m;
             error = StartTuning::kOfMove * price(part, error).price;
             if (gives_up_with(part, state)) return 0;
         }

@@ -171,12 +171,12 @@ bool is_proven(const Problem<T>& problem, const Index* row_to_col, const Dual<T>
     return rows > kDirectMaxRows || !std::is_floating_point_v<T> || tells_small_of(problem, row_to_col, bound);
 }
 
-bool tells_small_costs(double error, const double* costs, std::size_t count) {
+bool tells_small_costs(double error, const double* costs, std::size_t count, double share) {
     double largest = 0, small = 0;
     for (std::size_t k = 0; k < count; ++k) largest = std::max(largest, std::fabs(costs[k]));
     for (std::size_t k = 0; k < count; ++k)
         if (std::fabs(costs[k]) < kSmall * largest) small += std::fabs(costs[k]);
-    return small == 0 || error <= 0x1p-10 * small;
+    return small == 0 || error <= share * small;
 }
 
 template <class T>

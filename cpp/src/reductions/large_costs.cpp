@@ -92,9 +92,8 @@ class Gap {
 template <class T>
 class SmallCostsSource final : public CostSource<T> {
   public:
-    SmallCostsSource(const MatrixView<T>& cost, const CostSource<T>* source, bool maximize, double above,
-                     const LargeMultiples& multiples)
-        : cost_(cost), source_(source), maximize_(maximize), above_(above), multiples_(multiples) {}
+    SmallCostsSource(const MatrixView<T>& cost, const CostSource<T>* source, bool maximize, double above)
+        : cost_(cost), source_(source), maximize_(maximize), above_(above) {}
 
     void read(Index i, Index first, Index count, T* out) const override {
         if (source_ != nullptr) {
@@ -104,7 +103,6 @@ class SmallCostsSource final : public CostSource<T> {
         } else {
             for (Index k = 0; k < count; ++k) out[k] = cost_.at(i, first + k);
         }
-        if (!multiples_.u.empty()) return leave_tight(i, first, count, out);
         const T most = static_cast<T>(maximize_ ? -above_ : above_);
         if (maximize_)
             for (Index k = 0; k < count; ++k) out[k] = out[k] < most ? -kForbidden : out[k];
@@ -121,26 +119,10 @@ class SmallCostsSource final : public CostSource<T> {
   private:
     static constexpr T kForbidden = std::numeric_limits<T>::infinity();
 
-    // Pairs whose cost is the multiple of M that their duals add up to, with what is left of it; of large costs other
-    // than M, all.
-    void leave_tight(Index i, Index first, Index count, T* out) const {
-        const double sign = maximize_ ? -1 : 1, u = multiples_.u[static_cast<std::size_t>(i)];
-        const double* const v = multiples_.v.data() + first;
-        for (Index k = 0; k < count; ++k) {
-            const double cost = sign * static_cast<double>(out[k]);
-            const bool is_large = cost > above_ && cost < kInfinity<double>;
-            const bool is_other = is_large && cost != multiples_.large;
-            const bool is_tight = u + v[k] == (is_large ? 1 : 0);
-            const double rest = is_large ? cost - (u + v[k]) * multiples_.large : cost;
-            out[k] = static_cast<T>(sign * (is_tight || is_other ? rest : kInfinity<double>));
-        }
-    }
-
     MatrixView<T> cost_;
     const CostSource<T>* source_;
     bool maximize_;
     double above_;
-    LargeMultiples multiples_;
 };
 
 }  // namespace
@@ -178,15 +160,15 @@ std::optional<LargeCosts> find_large_costs(const Problem<T>& problem, Index rows
 
 template <class T>
 std::shared_ptr<const CostSource<T>> small_costs(const MatrixView<T>& cost, const CostSource<T>* source, bool maximize,
-                                                 double above, const LargeMultiples& multiples) {
-    return std::make_shared<SmallCostsSource<T>>(cost, source, maximize, above, multiples);
+                                                 double above) {
+    return std::make_shared<SmallCostsSource<T>>(cost, source, maximize, above);
 }
 
 // Instantiated here alone: where a generic lambda is the first to use a class, Clang 22 omits some virtual members.
 template std::shared_ptr<const CostSource<float>> small_costs(const MatrixView<float>&, const CostSource<float>*, bool,
-                                                              double, const LargeMultiples&);
+                                                              double);
 template std::shared_ptr<const CostSource<double>> small_costs(const MatrixView<double>&, const CostSource<double>*,
-                                                               bool, double, const LargeMultiples&);
+                                                               bool, double);
 template std::optional<LargeCosts> find_large_costs(const Problem<float>&, Index, Index);
 template std::optional<LargeCosts> find_large_costs(const Problem<double>&, Index, Index);
 

@@ -1,9 +1,10 @@
-"""Exactly optimal answers: solve, prove, and solve again without rounding if the proof requires it.
+"""Exactly optimal answers: solve, prove, and solve again with more digits if the proof requires it.
 
 A method computes with float64 duals. If they are large beside the costs that decide the optimum, rounding hides these
-costs, and the certificate's bound shows it. Then the exact solve (cpp/include/lapwing/exact/solve.hpp) takes over from
-the prices of the method, with integer duals in which no sum is rounded. All methods, on all devices, are held to one
-bound here.
+costs, and the certificate's bound shows it. Then duals of square problems are refined
+(cpp/include/lapwing/exact/refine.hpp): each time they get sixteen digits more. Where that does not do, the exact solve
+(cpp/include/lapwing/exact/solve.hpp) takes over from the prices of the method, with integer duals in which no sum is
+rounded. All methods, on all devices, are held to one bound here.
 """
 
 from __future__ import annotations
@@ -43,6 +44,7 @@ from lapwing.progress import Hook
 _ULP = 2.0**-52
 _ROUNDING = 1e-9  # errors of a method over the magnitudes of all duals and of the largest cost; more is a bug
 _NEAR = 2.0**-20  # a bound over the objective, up to which the exact solve has little to mend
+_GAINED = 2.0**-10  # a bound over the one before, up to which a refinement of duals is worth the next one
 _MUCH_BETTER = 2.0**-10  # an objective over the one before: then digits that were rounded away may matter
 
 
@@ -186,11 +188,12 @@ def is_proven(problem: Problem, answer: Answer, certificate: Certificate) -> boo
     require_matching(certificate)
     if not math.isfinite(certificate.primal) or not is_tight(certificate, problem.is_integer, problem.rows_to_match):
         return False
-    if (
-        not answer.provisional and problem.rows_to_match > _core.DIRECT_MAX_ROWS
-    ):  # of so many the exact solve takes long
+    if answer.provisional:  # so many digits are to be had of its small costs, too
+        share = problem.rows_to_match * _ULP
+        return certificate.exact or _core.tells_small_costs(_error(certificate), _matched(problem, answer), share)
+    if problem.rows_to_match > _core.DIRECT_MAX_ROWS:  # of so many the exact solve takes long
         return True
-    return tells_small_costs(certificate, lambda: _costs(problem, answer))
+    return tells_small_costs(certificate, lambda: _matched(problem, answer))
 
 
 def is_tight(certificate: Certificate, integer: bool, pairs: int) -> bool:
@@ -199,15 +202,22 @@ def is_tight(certificate: Certificate, integer: bool, pairs: int) -> bool:
         return True
     if integer or not certificate.complete:
         return False
-    return max(certificate.bound, certificate.violation) <= pairs * _ULP * abs(certificate.primal)
+    return _error(certificate) <= pairs * _ULP * abs(certificate.primal)
 
 
 def tells_small_costs(certificate: Certificate, matched: Callable[[], NDArray[Any]]) -> bool:
     """Whether a tight bound is an ulp of the objective, or small beside the sum of the small costs, too."""
-    error = max(certificate.bound, certificate.violation)
-    if error <= _ULP * abs(certificate.primal):
+    if _error(certificate) <= _ULP * abs(certificate.primal):
         return True
-    return _core.tells_small_costs(error, matched().astype(np.float64, copy=False))
+    return _core.tells_small_costs(_error(certificate), matched().astype(np.float64, copy=False))
+
+
+def _error(certificate: Certificate) -> float:
+    return float(max(certificate.bound, certificate.violation))
+
+
+def _matched(problem: Problem, answer: Answer) -> NDArray[np.float64]:
+    return _costs(problem, answer).astype(np.float64, copy=False)
 
 
 def proven_on_cpu(
@@ -244,7 +254,7 @@ def refuse_errors(problem: Problem, answer: Answer, certificate: Certificate) ->
     """
     if certificate.complete and (answer.provisional or not math.isfinite(certificate.primal)):
         return
-    error = max(certificate.bound, certificate.violation)
+    error = _error(certificate)
     if certificate.complete and not problem.is_integer:
         scale = float(np.abs(answer.u).sum() + np.abs(answer.v).sum())
         if error <= _ROUNDING * scale or error <= _ROUNDING * (scale + _largest_cost(problem)):
@@ -271,15 +281,18 @@ def _largest_cost(problem: Problem) -> float:
 def repaired(
     problem: Problem, plan: Plan, answer: Answer, certificate: Certificate, time_limit: float, hook: Hook | None
 ) -> tuple[Answer, Certificate]:
-    """The exact solve from the duals of an answer whose proof leaves a doubt.
+    """More digits for the duals of an answer whose proof leaves a doubt; the exact solve where that does not do.
 
-    First without the pairs that cost more than all others together can make up for, and with costs rounded down where
-    that is certainly finer than the last digit of the objective; again where a much better answer moves both limits.
-    If the proof still leaves a doubt, with all pairs, then with all digits. A time limit keeps the best answer, with
-    its proof and that status.
+    The exact solve is first without the pairs that cost more than all others together can make up for, and with costs
+    rounded down where that is certainly finer than the last digit of the objective; again where a much better answer
+    moves both limits. If the proof still leaves a doubt, with all pairs, then with all digits. A time limit keeps the
+    best answer, with its proof and that status.
     """
     deadline = time.perf_counter() + time_limit
-    best, counted, solves = answer, answer.statistics, 0
+    best, certificate = _refined(problem, plan, answer, certificate, deadline, hook)
+    if is_proven(problem, best, certificate):
+        return replace(best, provisional=False), certificate
+    counted, solves = best.statistics, 0
     all_pairs = all_digits = False
     while True:
         if not math.isfinite(certificate.primal):  # of the best answer, perhaps of the optimum
@@ -305,6 +318,47 @@ def repaired(
             if all_digits and all_pairs:
                 _refuse(problem, certificate)
             all_pairs, all_digits = True, all_pairs
+
+
+def _refined(
+    problem: Problem, plan: Plan, answer: Answer, certificate: Certificate, deadline: float, hook: Hook | None
+) -> tuple[Answer, Certificate]:
+    """The answer to a square problem, with duals refined as long as each time gains digits, and its proof."""
+    rows, cols = problem.shape
+    is_plain = problem.unmatched_cost is None and problem.unmatched_cols is None and problem.form.tier != "sparse"
+    if rows != cols or problem.is_integer or not is_plain or not math.isfinite(certificate.primal):
+        return answer, certificate
+    refinements = 0
+    while (found := _once_refined(problem, plan, answer, deadline - time.perf_counter(), hook)) is not None:
+        refinements += 1
+        found.statistics["refinements"] = float(refinements)
+        proof = prove(problem, found.row_to_col, *found.proving_duals, plan.threads, hook)
+        proven = is_proven(problem, found, proof)
+        if not proven and _error(proof) > _GAINED * _error(certificate):
+            break
+        answer, certificate = found, proof
+        if proven:
+            break
+    return answer, certificate
+
+
+def _once_refined(problem: Problem, plan: Plan, answer: Answer, time_limit: float, hook: Hook | None) -> Answer | None:
+    """The answer whose duals have more digits (cpp/include/lapwing/exact/refine.hpp); None if there is none."""
+    sign = -1 if problem.maximize else 1
+    u, v = (np.atleast_2d(sign * side) for side in answer.proving_duals)
+    row_to_col = answer.row_to_col
+    if plan.transposed:
+        u, v, row_to_col = v, u, inverse(row_to_col, len(row_to_col))
+    cost = problem.cost.compiled(plan.transposed)
+    try:
+        raw = _core.refine(cost, problem.maximize, u, v, row_to_col, plan.threads, max(0.0, time_limit), hook)
+    except _core.InvalidCost:  # the costs were checked: a sum is too large
+        return None
+    if raw["status"] != "optimal":
+        return None
+    raw |= {"u": np.vstack([u, raw["u"]]), "v": np.vstack([v, raw["v"]])}
+    raw |= {"provisional": answer.provisional, "statistics": answer.statistics}
+    return given_back(problem, plan, raw)
 
 
 def _costs(problem: Problem, answer: Answer) -> NDArray[Any]:

@@ -2,8 +2,8 @@
 
 cpp/include/lapwing/reductions/large_costs.hpp defines which costs are large. Where most costs are one number M, the
 others are solved as sparse ones (cpp/include/lapwing/reductions/capped.hpp). Otherwise the problem is solved as it is.
-That is all where prices of the size of M keep enough digits. Of a larger M, the pairs that are tight in multiples of M
-are solved again without it.
+That is all where prices of the size of M keep enough digits. Of a larger M, duals are given more digits at the proof
+(exact.py).
 
 Where that does not serve (unmatched costs, rectangles, needed ones that differ), large costs are forbidden. If this
 leaves no assignment, rows may stay free at a price above every sum of small costs, and the free rows and columns are
@@ -30,9 +30,7 @@ _SAMPLED_ROWS = 16
 class Solver(Protocol):
     """Solves costs with unmatched costs, as a compiled method sees them: the compiled answer."""
 
-    def __call__(
-        self, cost: Any, prices: NDArray[Any] | None, start_v: NDArray[Any] | None = None
-    ) -> dict[str, Any]: ...
+    def __call__(self, cost: Any, prices: NDArray[Any] | None) -> dict[str, Any]: ...
 
 
 def find_large(cost: Any, maximize: bool, prices: NDArray[Any] | None) -> tuple[float, float, bool] | None:
@@ -63,49 +61,16 @@ def solve_with_large(
     """
     if (raw := capped()) is not None:
         return raw
-    above, least, leave_digits = large
+    above, _, leave_digits = large
     raw = solver(cost, None)
     if raw["status"] != "optimal":
         return None if raw["status"] == "range" else raw
     chosen = _matched(cost, raw["row_to_col"], maximize)
-    chosen_large = chosen[chosen > above]
     if not _are_small(raw, chosen):
         return None
-    if leave_digits or not len(chosen_large):
+    if leave_digits or not (chosen > above).any():
         return raw
-    is_one = cost.shape[0] == cost.shape[1] and bool((chosen_large == least).all())
-    return _with_all_digits(raw, above, least, cost, maximize, solver) if is_one else None
-
-
-def _with_all_digits(
-    raw: dict[str, Any],
-    above: float,
-    large: float,
-    cost: NDArray[Any],
-    maximize: bool,
-    solver: Solver,
-) -> dict[str, Any] | None:
-    """The answer with duals of two parts, from one whose prices have the size of the large cost; square problems."""
-    u, v = whole_multiples(raw["u"] / large, raw["v"] / large)
-    rest = solver(_core.small_costs(cost, maximize, above, large, u, v), None, raw["v"] - v * large)
-    if rest["status"] != "optimal":
-        return None
-    chosen = _matched(cost, rest["row_to_col"], maximize)
-    rest["provisional"] = not _are_small(rest, chosen[chosen <= above])
-    rest["u"], rest["v"] = np.stack([u * large, rest["u"]]), np.stack([v * large, rest["v"]])
-    return rest
-
-
-def whole_multiples(u: NDArray[np.float64], v: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Whole numbers in place of duals: a sum of two that is at most a whole number stays so, and tight if it was.
-
-    All are rounded down at one fraction, the farthest from theirs, so that errors of rounding take none across it.
-    """
-    fractions = np.sort(np.concatenate([u, -v]) % 1)
-    gaps = np.diff(fractions, append=fractions[0] + 1)
-    widest = int(gaps.argmax())
-    cut = fractions[widest] + gaps[widest] / 2
-    return np.floor(u - cut) + 1, -np.floor(-v - cut) - 1
+    return raw | {"provisional": True} if cost.shape[0] == cost.shape[1] else None
 
 
 def _matched(cost: NDArray[Any], row_to_col: NDArray[Any], maximize: bool) -> NDArray[Any]:

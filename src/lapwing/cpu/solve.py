@@ -100,7 +100,7 @@ def _run(method: Method, problem: Problem, plan: Plan, start: Duals | None, cont
     def remaining() -> float:
         return max(0.0, deadline - time.perf_counter())
 
-    def solver(cost: Any, prices: NDArray[Any] | None, start_v: NDArray[Any] | None = start_v) -> dict[str, Any]:
+    def solver(cost: Any, prices: NDArray[Any] | None) -> dict[str, Any]:
         name = "core" if start_v is not None else with_fallback if isinstance(cost, np.ndarray) else plan.method
         limit = remaining()
         return _core.solve(
@@ -299,9 +299,10 @@ def given_back(problem: Problem, plan: Plan, raw: dict[str, Any]) -> Answer:
         np.negative(u, out=u)
         np.negative(v, out=v)
     status, statistics, shift = raw["status"], dict(raw["statistics"]), raw.get("shift", 0.0)
+    provisional = bool(raw.get("provisional"))
     if u.ndim == 1:
-        return Answer(status, row_to_col, u, v, statistics, shift=shift)
-    parts, provisional = _of_one_length(u, v), bool(raw.get("provisional"))
+        return Answer(status, row_to_col, u, v, statistics, provisional=provisional, shift=shift)
+    parts = _of_one_length(u, v)
     return Answer(status, row_to_col, _rounded(u), _rounded(v), statistics, parts, provisional, shift)
 
 

@@ -82,7 +82,7 @@ std::vector<Index> Auction<T>::run(const std::vector<Index>& free, std::int64_t 
     const auto few = static_cast<std::size_t>(epsilon_ > 0 ? AuctionTuning::kFewFree * std::sqrt(s_.m) : 0);
     auto next = free.begin();
     std::size_t rows = most;  // in a batch
-    for (std::int64_t made = 0; made < bid_limit && !s_.has_read_too_much();) {
+    for (std::int64_t made = 0; made < bid_limit && !s_.is_to_end();) {
         s_.keep_if_due();
         if (next == free.end() && bidding_.size() <= few) break;
         for (bids_.clear(); bids_.size() < rows && !bidding_.empty(); bidding_.pop_back())

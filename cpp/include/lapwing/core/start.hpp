@@ -37,6 +37,9 @@ struct StartTuning {
     static constexpr double kOfMove = 0.15;     // price error to expect, over how far prices moved one level below
     static constexpr double kRegretError = 0.02;  // price error on the smallest sample up to which regret is the start
     static constexpr double kStructured = 0.028;  // price error of the row minima above which costs are structured
+    // How far prices of the smallest sample move, in list gaps, where groups of rows and columns are far apart: points
+    // and products move by 0.1 to 2, (x - 2y)^2 by 6, two groups with a penalty of 30 between them by 20 to 30.
+    static constexpr double kFarApart = 10;
 };
 
 // Random rows and columns of a problem, or of a sample of it. A source may make a source of its own of them. Otherwise
@@ -201,6 +204,20 @@ void extend_duals(CoreState<T>& whole, const Sample<T>& sample, const std::vecto
     std::vector<Dual<T>> v(whole.n, kInfinity<Dual<T>>);
     if (!extend_by_boxes(whole, sample, sample_u, v)) lower_columns(whole, sample.rows, sample_u, v);
     take_prices(whole, v);
+}
+
+// Sets state.v to the least of each column's costs less the minima of their rows: for columns with their own offsets.
+template <class T>
+void reduced_start(CoreState<T>& state) {
+    using D = Dual<T>;
+    const std::vector<D> zero(state.n, D{0});
+    std::vector<D> least, v(state.n, kInfinity<D>);
+    std::vector<Index> rows(state.m);
+    std::iota(rows.begin(), rows.end(), 0);
+    for (const Index i : rows)
+        least.push_back(state.lists.kernels().minimum(state.scratch.dense_row(i), state.n, zero.data()));
+    lower_columns(state, rows, least, v);
+    take_prices(state, v);
 }
 
 // Some rows, all different: evenly spaced, or at random where neighbours follow one another.

@@ -31,8 +31,9 @@ bool is_proven(const Problem<T>& problem, const Index* row_to_col, const Dual<T>
 // Whether an error (the bound or the violation of a certificate) is small beside the sum of the small costs of an
 // assignment, too, where there are much larger ones. Where some pairs at a large number M are needed, an ulp of the
 // objective is an ulp of M, and n of them may be as much as all other costs. `costs`: [count], of the matched pairs and
-// the free rows and columns.
-bool tells_small_costs(double error, const double* costs, std::size_t count);
+// the free rows and columns; `share`: of the sum, that an error may be.
+inline constexpr double kSmallError = 0x1p-10;
+bool tells_small_costs(double error, const double* costs, std::size_t count, double share = kSmallError);
 
 // As solve_direct, and whether the answer, if there is one, is sure to be optimal: since its prices are small, or the
 // problem was solved without its large costs (reductions/large_costs.hpp), or by its certificate. A look at one row

@@ -5,10 +5,8 @@
 // pairs of an assignment), no sum of costs below this gap is worth one above it. So if there is an assignment without
 // the large costs, the best of these is the optimum, and its prices are of the size of the costs below the gap.
 //
-// Prices of a moderate M keep enough digits for the other costs: the problem can be solved as it is. With the prices of
-// any M, if all large costs that are needed are M, multiples of M in the duals tell which pairs may be in an optimum:
-// those whose cost has the same multiple, 0 or 1, as the sum of their duals, and large ones other than M. A solve of
-// these, less the multiples, gives the rest of the duals with all digits.
+// Prices of a moderate M keep enough digits for the other costs: the problem can be solved as it is. Prices of any M
+// do, once they are refined (exact/refine.hpp).
 #pragma once
 
 #include <memory>
@@ -36,17 +34,9 @@ struct LargeCosts {
 template <class T>
 std::optional<LargeCosts> find_large_costs(const Problem<T>& problem, Index rows, Index pairs = 0);
 
-// Multiples of M in the duals of rows and columns, whole numbers; empty: all 0.
-struct LargeMultiples {
-    double large = 0;  // M
-    std::vector<double> u, v;
-};
-
-// The costs of a problem, as given, without the large ones: these are forbidden. With multiples: without all pairs but
-// those whose cost, if it is small or M, has the same multiple of M as their duals. From large costs the multiple of
-// their duals is taken off. It refers to the costs.
+// The costs of a problem, as given, without the large ones: these are forbidden. It refers to the costs.
 template <class T>
 std::shared_ptr<const CostSource<T>> small_costs(const MatrixView<T>& cost, const CostSource<T>* source, bool maximize,
-                                                 double above, const LargeMultiples& multiples = {});
+                                                 double above);
 
 }  // namespace lapwing
