@@ -140,8 +140,8 @@ class Control {
     bool may_give_up() const { return give_up_ != GiveUp::never; }
     // True if a method that finds this is to end. gave_up_on() tells why the last method that might end early did.
     bool give_up_on(Structure found) {
-        const bool gives_up =
-            give_up_ == GiveUp::if_structured || (give_up_ == GiveUp::if_unsuited && found != Structure::general);
+        const bool is_unsuited = give_up_ == GiveUp::if_unsuited && found != Structure::general;
+        const bool gives_up = give_up_ == GiveUp::if_structured || is_unsuited;
         if (gives_up) gave_up_on_ = found;
         return gives_up;
     }
