@@ -146,8 +146,8 @@ class Control {
         return gives_up;
     }
     Structure gave_up_on() const { return gave_up_on_; }
-    // Another method, which a method that proves hard lets try before it goes on, once; it returns whether it has solved
-    // the problem.
+    // Another method, which a method that proves hard lets try before it goes on, once; it returns whether it has
+    // solved the problem.
     void let_another_try(std::function<bool()> another) { another_ = std::move(another); }
     bool another_solves() {
         const auto another = std::exchange(another_, {});
