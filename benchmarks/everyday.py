@@ -84,6 +84,12 @@ def groups(rng: Generator, n: int, large: float) -> Matrix:
     return np.where(rng.integers(0, 2, (n, 1)) == rng.integers(0, 2, n), rng.random((n, n)), large)
 
 
+def penalised(rng: Generator, n: int, penalty: float) -> Matrix:
+    """Return distances of points of ten kinds, and a penalty where kinds differ; they are not equally many."""
+    kinds, others = rng.integers(10, size=(2, n))
+    return distances(rng.random((n, 2)), rng.random((n, 2))) + penalty * (kinds[:, None] != others)
+
+
 def without_diagonal(rng: Generator, n: int) -> Matrix:
     """Return distances of points from each other, but not from themselves: successors in a tour."""
     x = rng.random((n, 2))
@@ -375,6 +381,7 @@ CLASSES: dict[str, Maker] = {
     "band": band,
     "90 % forbidden": forbidden,
     **{f"two groups, {m:g} between": partial(groups, large=m) for m in (1e6, 1e9)},
+    **{f"ten kinds, {p:g} where they differ": partial(penalised, penalty=p) for p in (1e3, 1e8, 1e12)},
     "distances without the diagonal": without_diagonal,
     # wide ranges
     "u^8": lambda rng, n: rng.random((n, n)) ** 8,
@@ -421,6 +428,9 @@ CLASSES: dict[str, Maker] = {
     "ten preferences, others last": lambda rng, n: np.minimum(rng.random((n, n)).argsort(1).argsort(1), 10),
     "blocks and outliers": blocks_and_outliers,
     "bags of words": bags_of_words,
+    "offsets of rows and columns": lambda rng, n: (
+        1e4 * rng.normal(size=(n, 1)) + 1e4 * rng.normal(size=n) + rng.random((n, n))
+    ),
     "tenths near a million": lambda rng, n: np.round(1e6 + 10 * rng.random((n, n)), 1),
     "skills": skills,
     "wages times hours": lambda rng, n: np.rint(rng.lognormal(3, 0.5, (n, 1))) * rng.integers(1, 40, (n, n)),

@@ -146,7 +146,7 @@ bool suits_jv(const Problem<T>& problem) {
     return problem.source == nullptr && !copies_for_direct(problem);
 }
 
-// The same, with a trial of jv before it goes on for long.
+// solve_core_within, with a trial of jv before it goes on for long.
 template <class T>
 bool solve_core_beside_jv(const Problem<T>& problem, int threads, Control& control, Solution<Dual<T>>& solution,
                           GiveUp when) {

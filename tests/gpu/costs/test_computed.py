@@ -53,10 +53,13 @@ def table(cost, **options):
 
 
 def assert_as_a_matrix(source, cost, **options):
-    """The same answer, to the last bit unless rows were listed again, since everything depends on costs alone."""
+    """The same answer, to the last bit unless rows were listed again, since everything depends on costs alone.
+
+    A small matrix in which some costs are far above others (of 1 x 9: four times the next) is solved on the host.
+    """
     found, expected = (lw.solve(costs, device="cuda", **options) for costs in (source, cost))
     assert found.objective == expected.objective
-    if found.statistics["refreshes"] == 0:
+    if found.statistics["refreshes"] == 0 and "rounds" in expected.statistics:
         for name in ("row_to_col", "u", "v"):
             assert np.array_equal(getattr(found, name), getattr(expected, name)), name
     assert_optimal(found, cost, **options)

@@ -67,7 +67,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
                                    static_cast<uint32>(most_steps),
                                    structure_threshold,
                                    most_reads};
-        Coordinator(schedule, static_cast<uint32>(most_left)).solve(mail);
+        Coordinator(schedule).solve(static_cast<uint32>(most_left), mail);
     }
 }
 

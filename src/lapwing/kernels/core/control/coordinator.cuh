@@ -33,7 +33,7 @@ LAPWING_NOINLINE __device__ void publish_progress(uint32 stage, uint32 phase, ui
 // The schedule of an auction; struct Schedule of gpu/core/solver.py.
 struct Schedule {
     double first, last, factor;  // epsilons in units of the list gap: from `first` to `last` by the factor, then zero
-    uint32 rounds, times;        // most rounds of a phase, and up to so many times as many (goes_on)
+    uint32 rounds, times;        // most rounds of a phase; so many times as many where prices prove far off
     uint32 warm_up;              // most rounds of the warm-up phase with epsilon zero
     uint32 most_steps;           // of all searches: after as many the solve ends, unfinished
     // in list gaps per row: if the first phase raises the bound by more, the starting prices are doubtful. They are
@@ -44,20 +44,19 @@ struct Schedule {
 
 class Coordinator {
   public:
-    // If the auction leaves over more rows than `most_left`, the solve ends there.
-    __device__ Coordinator(Schedule schedule, uint32 most_left)
+    __device__ explicit Coordinator(Schedule schedule)
         : state_(shared().state), counts_(shared().control.counts), signals_(shared().control.signals),
-          command_(shared().control.command), schedule_(schedule), most_left_(most_left) {}
+          command_(shared().control.command), schedule_(schedule) {}
 
-    // The report goes to memory of the host, too.
-    __device__ void solve(Report* mail) {
+    // If the auction leaves over more rows, the solve ends there. The report goes to memory of the host, too.
+    __device__ void solve(uint32 most_left, Report* mail) {
         SolveStatus status = SolveStatus::optimal;
         if (__ldcg(&state_.report->invalid_row) < state_.matrix.rows) {
             status = SolveStatus::invalid;
         } else if (__ldcg(&state_.report->empty_row) < state_.matrix.rows) {
             status = SolveStatus::infeasible;
         } else {
-            status = run_auction() && left_ <= most_left_ ? run_searches() : SolveStatus::unfinished;
+            status = run_auction() && left_ <= most_left ? run_searches() : SolveStatus::unfinished;
             if (status != SolveStatus::optimal) bound_ = ask_bound(Task::bound);
         }
         conclude(status, mail);
@@ -210,19 +209,13 @@ class Coordinator {
             if (prepares) read_preparation();
             prepares = false;
             if (auction_.refreshes()) refresh(auction_.waiting);
-            const bool more = auction_.most_rounds < schedule_.times * most_rounds;
-            if (more && auction_.rounds >= auction_.most_rounds && goes_on()) auction_.most_rounds += most_rounds;
+            const bool far = epsilon > Dual(0) && auction_.count > state_.matrix.rows / Tuning::far_left;
+            if (far && auction_.rounds >= auction_.most_rounds && auction_.most_rounds < schedule_.times * most_rounds)
+                auction_.most_rounds += most_rounds;
         } while (!auction_.ended() && !signals_.stopped);
         rounds_ += auction_.rounds;
         require_tau(state_);
         require_epsilon_optimality(state_, epsilon);
-    }
-
-    // Whether a phase that has taken its rounds takes more of them: where prices prove far off; and where columns
-    // outnumber rows, unless the solve ends after it, since a round costs less than what a search takes for its rows.
-    __device__ bool goes_on() const {
-        if (!square()) return auction_.count <= most_left_;
-        return auction_.epsilon > Dual(0) && auction_.count > state_.matrix.rows / Tuning::far_left;
     }
 
     __device__ void refresh(uint32 count) {
@@ -483,7 +476,6 @@ class Coordinator {
     AuctionRun auction_ = {};
     SearchRun search_ = {};
     Schedule schedule_;
-    uint32 most_left_;
     bool is_doubtful_ = false;  // whether the starting prices are
     bool singly_ = false;       // the last search for several rows matched none, so the next one matches one
     double list_gap_ = 0, start_bound_ = 0, bound_ = 0;
