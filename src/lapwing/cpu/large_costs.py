@@ -5,12 +5,11 @@ others are solved as sparse ones (cpp/include/lapwing/reductions/capped.hpp). Ot
 That is all where prices of the size of M keep enough digits. Of a larger M, duals are given more digits at the proof
 (exact.py).
 
-Where that does not serve (unmatched costs, rectangles), large costs are forbidden. If this
-leaves no assignment, rows may stay free at a price above every sum of small costs, and the free rows and columns are
-then matched with each other at their costs. If all large costs are one number M, the result is optimal. Each dual then
-exceeds its small part by a multiple of the price, which is replaced by the same multiple of M; stored as a sum of two
-parts, it keeps all digits. Otherwise the certificate bounds the distance from the optimum, and the exact solve
-continues.
+Where that does not serve (unmatched costs, rectangles), large costs are forbidden. If this leaves no assignment, rows
+may stay free at a price above every sum of small costs, and the free rows and columns are then matched with each other
+at their costs. If all large costs are one number M, the result is optimal. Each dual then exceeds its small part by a
+multiple of the price, which is replaced by the same multiple of M; stored as a sum of two parts, it keeps all digits.
+Otherwise the certificate bounds the distance from the optimum, and the exact solve continues.
 """
 
 from __future__ import annotations
