@@ -156,7 +156,7 @@ void bind_exact(nanobind::module_& module) {
                "cpp/include/lapwing/reductions/capped.hpp for the contract.");
     module.def("refine", &lapwing::bindings::solve_rest, "cost"_a, "maximize"_a, "u"_a, "v"_a, "start_rows"_a,
                "threads"_a, "time_limit"_a, "hook"_a.none(),
-               "What is to be added to duals; see cpp/include/lapwing/exact/refine.hpp for the contract.");
+               "The rest that duals lack; see cpp/include/lapwing/exact/refine.hpp for the contract.");
     module.def("solve_exact", &lapwing::bindings::solve_exactly, "cost"_a, "maximize"_a, "unmatched_cost"_a.none(),
                "unmatched_cols"_a.none(), "start_v"_a.none(), "start_rows"_a.none(), "most"_a, "precision"_a,
                "threads"_a, "time_limit"_a, "hook"_a.none(),

@@ -54,7 +54,8 @@ inline constexpr Index kJvOrCoreMaxRows = 1024;
 // For larger ones: solve_capped where costs have a cap, sparse pairs where the matrix is padded, a transport where
 // lines are equal, phases where costs have few values, unless core does well; else solve_core, unless lists tell
 // nothing; but solve_jv first where a small sample tells that many pairs tie, for up to 1536 rows where it tells of any
-// structure, and where rows and columns are the same things. Where that proves hard: trials of solve_jv and solve_ssp,
+// structure, and where rows and columns are the same things. Where solve_core reads much, solve_jv tries, once, before
+// it goes on. Where that proves hard: trials of solve_jv and solve_ssp,
 // then solve_jv within a larger budget, and solve_ssp at last; plain paths in place of the former three where jv would
 // need a copy of the matrix.
 template <class T>

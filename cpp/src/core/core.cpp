@@ -146,6 +146,7 @@ class Solver {
     // Sets state.v from a sample's duals if the costs are structured; returns the error to expect, else 0.
     // `drawn` is the sample that the state is of, if it is of one: it is copied if the costs are structured.
     double start_from_sample(CoreState<T>& state, Sample<T>* drawn = nullptr);
+    double probe(Sample<T>& sample, CoreState<T>& part, CoreState<T>& whole);
 
     Control& control_;
     Team& team_;
@@ -260,6 +261,34 @@ double Solver<T>::start(CoreState<T>& state) {
     return StartTuning::kNone;
 }
 
+// Prices `part`, the smallest sample. Returns the error to expect in its prices; 0 if the whole is not to start from
+// them, since costs are unstructured, regret does better, or another method comes first.
+template <class T>
+double Solver<T>::probe(Sample<T>& sample, CoreState<T>& part, CoreState<T>& whole) {
+    if (!sample.copy(control_, team_)) return 0;
+    limit(part, PhaseTuning::most_probe_reads(part.m));
+    PriceError found = price(part, 0);
+    const bool in_vain = part.has_read_too_much();
+    if (in_vain) {  // perhaps only since columns have offsets
+        reduced_start(part);
+        limit(part, part.scratch.dense_rows_read + PhaseTuning::most_probe_reads(part.m));
+        found = price(part, 0);
+    }
+    const auto [lacking, moved] = found;
+    if (gives_up_with(part, whole)) return 0;
+    if (!in_vain && !sample.stratified && lacking < StartTuning::kStructured) return 0;
+    if (general_) part.most_reads = CoreState<T>::kNoLimit;
+    price(part, lacking);
+    const bool held = whole.problem.source == nullptr || whole.problem.source->owners() == nullptr;
+    regret_works_ = held && !sample.stratified && regret_error(part) < StartTuning::kRegretError;
+    const bool far_apart = regret_works_ && moved > StartTuning::kFarApart;
+    if (regret_works_ && !far_apart) return 0;
+    if (control_.give_up_on(far_apart ? Structure::far_apart : general_ ? Structure::general : Structure::tied))
+        whole.most_reads = CoreState<T>::kGivenUp;
+    if (regret_works_ || whole.has_read_too_much()) return 0;
+    return StartTuning::kError;
+}
+
 template <class T>
 double Solver<T>::start_from_sample(CoreState<T>& state, Sample<T>* drawn) {
     if (state.m < StartTuning::kShrink * StartTuning::kSmallest) return 0;
@@ -275,30 +304,8 @@ double Solver<T>::start_from_sample(CoreState<T>& state, Sample<T>* drawn) {
         const bool is_probe = part.m <= probe_rows_;
         double error = 0;
         if (is_probe) {
-            if (!sample.copy(control_, team_)) return 0;
-            limit(part, PhaseTuning::most_probe_reads(part.m));
-            PriceError found = price(part, 0);
-            const bool in_vain = part.has_read_too_much();
-            if (in_vain) {  // perhaps only since columns have offsets
-                reduced_start(part);
-                limit(part, part.scratch.dense_rows_read + PhaseTuning::most_probe_reads(part.m));
-                found = price(part, 0);
-            }
-            const auto [lacking, moved] = found;
-            if (gives_up_with(part, state)) return 0;
-            if (!in_vain && !sample.stratified && lacking < StartTuning::kStructured) return 0;
-            if (general_) part.most_reads = CoreState<T>::kNoLimit;
-            price(part, lacking);
-            const bool held = state.problem.source == nullptr || state.problem.source->owners() == nullptr;
-            regret_works_ = held && !sample.stratified && regret_error(part) < StartTuning::kRegretError;
-            if (regret_works_ && moved > StartTuning::kFarApart && control_.give_up_on(Structure::far_apart))
-                state.most_reads = CoreState<T>::kGivenUp;
-            if (regret_works_) return 0;
-            if (control_.give_up_on(general_ ? Structure::general : Structure::tied)) {
-                state.most_reads = CoreState<T>::kGivenUp;
-                return 0;
-            }
-            error = StartTuning::kError;
+            error = probe(sample, part, state);
+            if (error == 0) return 0;
         } else {
             error = start_from_sample(part, &sample);
             if (gives_up_with(part, state) || error == 0) return 0;

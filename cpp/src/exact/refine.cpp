@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "lapwing/costs/source.hpp"
+#include "lapwing/costs/rewritten.hpp"
 #include "lapwing/methods.hpp"
 
 #define LAPWING_TARGET_INCLUDE "lapwing/exact/subtract.inc.hpp"
@@ -15,41 +15,27 @@ namespace {
 
 // The costs of a problem, as minimised, less duals.
 template <class T>
-class RestSource final : public CostSource<double> {
+class RestSource final : public RewrittenCosts<T, double> {
   public:
-    RestSource(const Problem<T>& problem, const RefineRequest& duals) : problem_(problem), duals_(duals) {}
-
-    void read(Index i, Index first, Index count, double* out) const override {
-        T piece[kPiece];
-        double low[kPiece], u[kPiece];
-        for (Index done = 0; done < count; done += kPiece) {
-            const Index n = std::min(kPiece, count - done), from = first + done;
-            double* const high = out + done;
-            if (problem_.source != nullptr) {
-                problem_.source->read(i, from, n, piece);
-            } else {
-                for (Index k = 0; k < n; ++k) piece[k] = problem_.cost.at(i, from + k);
-            }
-            for (Index k = 0; k < n; ++k) high[k] = static_cast<double>(problem_.minimised(piece[k])), low[k] = 0;
-            for (int part = 0; part < duals_.u_parts; ++part) {
-                std::fill_n(u, n, duals_.u[part * static_cast<std::ptrdiff_t>(problem_.cost.rows) + i]);
-                LAPWING_DISPATCH(subtract, u, n, high, low);
-            }
-            for (int part = 0; part < duals_.v_parts; ++part)
-                LAPWING_DISPATCH(subtract, duals_.v + part * static_cast<std::ptrdiff_t>(problem_.cost.cols) + from, n,
-                                 high, low);
-            for (Index k = 0; k < n; ++k)
-                high[k] = problem_.minimised(piece[k]) < kInfinity<T> ? high[k] + low[k] : kInfinity<double>;
-        }
-    }
-    Index rows_at_once() const override { return problem_.source != nullptr ? problem_.source->rows_at_once() : 1; }
-    void fetch(Index begin, Index end) const override {
-        if (problem_.source != nullptr) problem_.source->fetch(begin, end);
-    }
+    RestSource(const Problem<T>& problem, const RefineRequest& duals)
+        : RewrittenCosts<T, double>(problem), duals_(duals) {}
 
   private:
-    static constexpr Index kPiece = 512;
-    const Problem<T>& problem_;
+    void rewrite(Index i, Index first, Index count, const T* given, double* out) const override {
+        const Problem<T>& problem = this->problem_;
+        const auto rows = static_cast<std::ptrdiff_t>(problem.cost.rows), cols = std::ptrdiff_t{problem.cost.cols};
+        double low[RewrittenCosts<T, double>::kPiece] = {}, u[RewrittenCosts<T, double>::kPiece];
+        for (Index k = 0; k < count; ++k) out[k] = static_cast<double>(problem.minimised(given[k]));
+        for (int part = 0; part < duals_.u_parts; ++part) {
+            std::fill_n(u, count, duals_.u[part * rows + i]);
+            LAPWING_DISPATCH(subtract, u, count, out, low);
+        }
+        for (int part = 0; part < duals_.v_parts; ++part)
+            LAPWING_DISPATCH(subtract, duals_.v + part * cols + first, count, out, low);
+        for (Index k = 0; k < count; ++k)
+            out[k] = problem.minimised(given[k]) < kInfinity<T> ? out[k] + low[k] : kInfinity<double>;
+    }
+
     const RefineRequest& duals_;
 };
 

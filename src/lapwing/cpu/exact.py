@@ -188,7 +188,7 @@ def is_proven(problem: Problem, answer: Answer, certificate: Certificate) -> boo
     require_matching(certificate)
     if not math.isfinite(certificate.primal) or not is_tight(certificate, problem.is_integer, problem.rows_to_match):
         return False
-    if answer.provisional:  # so many digits are to be had of its small costs, too
+    if answer.provisional:  # its small costs must be as right as the objective of an answer without large ones
         share = problem.rows_to_match * _ULP
         return certificate.exact or _core.tells_small_costs(_error(certificate), _matched(problem, answer), share)
     if problem.rows_to_match > _core.DIRECT_MAX_ROWS:  # of so many the exact solve takes long
@@ -328,17 +328,17 @@ def _refined(
     is_plain = problem.unmatched_cost is None and problem.unmatched_cols is None and problem.form.tier != "sparse"
     if rows != cols or problem.is_integer or not is_plain or not math.isfinite(certificate.primal):
         return answer, certificate
-    refinements = 0
-    while (found := _once_refined(problem, plan, answer, deadline - time.perf_counter(), hook)) is not None:
+    refinements, gains = 0, True
+    while gains and not is_proven(problem, answer, certificate):
+        found = _once_refined(problem, plan, answer, deadline - time.perf_counter(), hook)
+        if found is None:
+            break
         refinements += 1
         found.statistics["refinements"] = float(refinements)
         proof = prove(problem, found.row_to_col, *found.proving_duals, plan.threads, hook)
-        proven = is_proven(problem, found, proof)
-        if not proven and _error(proof) > _GAINED * _error(certificate):
-            break
-        answer, certificate = found, proof
-        if proven:
-            break
+        gains = _error(proof) <= _GAINED * _error(certificate)
+        if _error(proof) < _error(certificate):
+            answer, certificate = found, proof
     return answer, certificate
 
 

@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "lapwing/costs/source.hpp"
+#include "lapwing/costs/rewritten.hpp"
 #include "lapwing/exact/wide.hpp"
 
 namespace lapwing {
@@ -86,35 +86,20 @@ std::vector<std::vector<double>> to_parts(std::vector<F> x, int unit) {
 // The costs of a problem as integers, as minimised, less `prices` of their columns if there are any; pairs above `most`
 // are forbidden like those that cost infinity.
 template <class T, class F>
-class FixedPointSource final : public CostSource<F> {
+class FixedPointSource final : public RewrittenCosts<T, F> {
   public:
     FixedPointSource(const Problem<T>& problem, int unit, double most, const std::vector<F>& prices)
-        : problem_(problem), unit_(unit), most_(most), prices_(prices) {}
-
-    void read(Index i, Index first, Index count, F* out) const override {
-        constexpr Index kPiece = 512;
-        T piece[kPiece];
-        for (Index done = 0; done < count; done += kPiece) {
-            const Index n = std::min(kPiece, count - done);
-            if (problem_.source != nullptr) {
-                problem_.source->read(i, first + done, n, piece);
-            } else {
-                for (Index k = 0; k < n; ++k) piece[k] = problem_.cost.at(i, first + done + k);
-            }
-            for (Index k = 0; k < n; ++k) out[done + k] = fixed(problem_.minimised(piece[k]));
-            for (Index k = 0; k < n && !prices_.empty(); ++k)
-                if (out[done + k] < kInfinity<F>) out[done + k] -= prices_[first + done + k];
-        }
-    }
-    Index rows_at_once() const override { return problem_.source != nullptr ? problem_.source->rows_at_once() : 1; }
-    void fetch(Index begin, Index end) const override {
-        if (problem_.source != nullptr) problem_.source->fetch(begin, end);
-    }
+        : RewrittenCosts<T, F>(problem), unit_(unit), most_(most), prices_(prices) {}
 
     F fixed(double cost) const { return cost <= most_ ? to_fixed<F>(cost, unit_) : kInfinity<F>; }
 
   private:
-    const Problem<T>& problem_;
+    void rewrite(Index, Index first, Index count, const T* given, F* out) const override {
+        for (Index k = 0; k < count; ++k) out[k] = fixed(this->problem_.minimised(given[k]));
+        for (Index k = 0; k < count && !prices_.empty(); ++k)
+            if (out[k] < kInfinity<F>) out[k] -= prices_[first + k];
+    }
+
     int unit_;
     double most_;
     const std::vector<F>& prices_;  // [cols], or empty

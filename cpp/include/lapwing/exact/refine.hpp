@@ -1,4 +1,4 @@
-// More digits for duals: a solve of what they leave of the costs.
+// More digits for duals: a solve of the rest that they leave of the costs.
 //
 // Problem. Duals of the size of large costs (a penalty, a large number M in place of infinity) lose the last digits of
 // other costs, and these decide. Method. Iterative refinement: the costs less the duals are computed as if without
@@ -23,7 +23,7 @@ struct RefineRequest {
     int threads = 1;
 };
 
-// T: float or double; rows == cols, no unmatched costs. u and v of the solution are what is to be added to the duals.
+// T: float or double; rows == cols, no unmatched costs. u and v of the solution are to be added to the duals.
 // Contract as in methods.hpp, but InvalidCost, where a sum overflows, says nothing of the costs.
 template <class T>
 Solution<double> refine(const Problem<T>& problem, const RefineRequest& request, Control& control);

@@ -9,54 +9,39 @@
 #include <algorithm>
 #include <vector>
 
-#include "lapwing/costs/source.hpp"
+#include "lapwing/costs/rewritten.hpp"
 #include "lapwing/solution.hpp"
 
 namespace lapwing {
 
 // The costs of a problem less the price of their column, as given (not minimised), in the type of its duals.
 template <class T>
-class LessColumnPrices final : public CostSource<Dual<T>> {
+class LessColumnPrices final : public RewrittenCosts<T, Dual<T>> {
   public:
     using D = Dual<T>;
 
     // `prices`: [cols] as minimised, finite; it must outlive the source.
-    LessColumnPrices(const Problem<T>& problem, const D* prices) : problem_(problem), prices_(prices) {}
-
-    void read(Index i, Index first, Index count, D* out) const override {
-        constexpr Index kPiece = 512;
-        T piece[kPiece];
-        const D* const price = prices_ + first;
-        for (Index done = 0; done < count; done += kPiece) {
-            const Index n = std::min(kPiece, count - done);
-            if (problem_.source != nullptr) {
-                problem_.source->read(i, first + done, n, piece);
-            } else {
-                for (Index k = 0; k < n; ++k) piece[k] = problem_.cost.at(i, first + done + k);
-            }
-            for (Index k = done; k < done + n; ++k) {
-                const auto c = static_cast<D>(piece[k - done]);
-                out[k] = problem_.maximize ? c + price[k] : c - price[k];
-            }
-        }
-    }
-    Index rows_at_once() const override { return problem_.source != nullptr ? problem_.source->rows_at_once() : 1; }
-    void fetch(Index begin, Index end) const override {
-        if (problem_.source != nullptr) problem_.source->fetch(begin, end);
-    }
+    LessColumnPrices(const Problem<T>& problem, const D* prices) : RewrittenCosts<T, D>(problem), prices_(prices) {}
 
     // The same as a matrix, by rows.
     std::vector<D> written_out() const {
-        const Index rows = problem_.cost.rows, cols = problem_.cost.cols;
+        const Index rows = this->problem_.cost.rows, cols = this->problem_.cost.cols;
         std::vector<D> matrix(static_cast<std::size_t>(rows) * static_cast<std::size_t>(cols));
-        fetch(0, rows);
+        this->fetch(0, rows);
         for (Index i = 0; i < rows; ++i)
-            read(i, 0, cols, matrix.data() + static_cast<std::size_t>(i) * static_cast<std::size_t>(cols));
+            this->read(i, 0, cols, matrix.data() + static_cast<std::size_t>(i) * static_cast<std::size_t>(cols));
         return matrix;
     }
 
   private:
-    Problem<T> problem_;
+    void rewrite(Index, Index first, Index count, const T* given, D* out) const override {
+        const D* const price = prices_ + first;
+        for (Index k = 0; k < count; ++k) {
+            const auto c = static_cast<D>(given[k]);
+            out[k] = this->problem_.maximize ? c + price[k] : c - price[k];
+        }
+    }
+
     const D* prices_;
 };
 
