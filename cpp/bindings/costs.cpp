@@ -148,21 +148,21 @@ nb::tuple in_groups(const Points<T>& points, const Vector<std::int32_t>& order, 
     return nb::make_tuple(to_numpy(std::move(sorted)), to_numpy(std::move(boxes)));
 }
 
-// Points that a thread of its own puts in order.
+// Points that threads of their own put in order.
 class Neighbours {
   public:
-    explicit Neighbours(Points<float> points, Index group)
+    Neighbours(Points<float> points, Index group, int threads)
         : points_(std::move(points)),
-          order_(std::async(
-              std::launch::async, [at = points_.data(), count = points_.shape(0), dims = points_.shape(1), group] {
-                  const DefaultFloatEnvironment arithmetic;
-                  const auto read = [=](Index k, Index begin, Index end, float* out) {
-                      for (Index i = begin; i < end; ++i)
-                          out[i - begin] = at[static_cast<std::size_t>(i) * dims + static_cast<std::size_t>(k)];
-                  };
-                  Team alone(1);
-                  return spatial_order(static_cast<Index>(count), static_cast<Index>(dims), read, group, alone, [] {});
-              })) {}
+          order_(std::async(std::launch::async, [at = points_.data(), count = points_.shape(0), dims = points_.shape(1),
+                                                 group, threads] {
+              const DefaultFloatEnvironment arithmetic;
+              const auto read = [=](Index k, Index begin, Index end, float* out) {
+                  for (Index i = begin; i < end; ++i)
+                      out[i - begin] = at[static_cast<std::size_t>(i) * dims + static_cast<std::size_t>(k)];
+              };
+              Team team(threads);
+              return spatial_order(static_cast<Index>(count), static_cast<Index>(dims), read, group, team, [] {});
+          })) {}
     nb::object order() const {
         {
             const Computing computing;
@@ -200,7 +200,7 @@ void bind_costs(nanobind::module_& module) {
         nb::class_<Neighbours>(
             module, "Neighbours",
             "Begins to put points [count, dims], finite, into an order in which neighbours are near each other.")
-            .def(nb::init<Points<float>, lapwing::Index>(), "points"_a, "group"_a)
+            .def(nb::init<Points<float>, lapwing::Index, int>(), "points"_a, "group"_a, "threads"_a = 1)
             .def("order", &Neighbours::order, "The indices of the points in order; waits until it is found.");
     const auto def_groups = [&module](const char* name, auto function) {
         module.def(name, function, "points"_a, "order"_a, "group"_a, "threads"_a,

@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from lapwing.distributed.messages import Message
 from lapwing.gpu.certificate.passes import CostPass, MatrixPass, Vectors
+from lapwing.gpu.core.bounds import column_grid, row_grid
 from lapwing.gpu.core.memory import list_arrays
 from lapwing.gpu.core.monitor import Monitor
 from lapwing.gpu.core.sharded_solver import ShardPart
@@ -46,8 +47,7 @@ PASSES: Final = (SHARDED_CORE, SHARDED_START, HOST_CORE, CERTIFICATE)
 
 _START_THREADS: Final = SHARDED_START.constants["THREADS"]
 _THREADS: Final = CERTIFICATE.constants["THREADS"]
-_ROW_BLOCKS, _COLUMN_BLOCKS, _PICK_BLOCKS = 64, 16, 4  # a processor, of row_bounds, column_bounds and certify_pick,
-_CACHE_BLOCKS = 4  # and of cache_own_rows
+_PICK_BLOCKS, _CACHE_BLOCKS = 4, 4  # a processor, of certify_pick and of cache_own_rows
 _NO_KEY: Final = 0xFF  # bytes of a key that no row has lowered
 _INVALID_COST: Final = 1  # a word of the summary: ~(line << 32 | position)
 _SUMMARY_WORDS: Final = 4
@@ -130,17 +130,16 @@ class RowsHere:
         with Workspace(context, sizes, self.view) as memory:
             write(context, memory["cols"], cols)
             write(context, memory["v"], v)
-            blocks = min(len(self.rows), _ROW_BLOCKS * context.info.processors)
+            grid = row_grid(len(self.rows), context.info.processors)
             shape = (self.rows.start, self.rows.stop, 1, len(cols), 1, 0, memory["cols"])
-            self._start("row_bounds", blocks, int(part.matrix.maximize), *shape, memory["v"], memory["u"])
+            self._start("row_bounds", grid, int(part.matrix.maximize), *shape, memory["v"], memory["u"])
             self._column_bounds(memory["u"])
             context.synchronize()
 
     def _column_bounds(self, u: int) -> None:
         part, size = self.part, self.whole.cols
-        chunks = -(-size // _START_THREADS)
+        chunks, bands = column_grid(len(self.rows), size, self.context.info.processors)
         fill_bytes(self.context, part.keys, _NO_KEY, 8 * (size + chunks))
-        bands = max(1, min(len(self.rows), _COLUMN_BLOCKS * self.context.info.processors // chunks))
         shape = (self.rows.start, self.rows.stop, size, 1, bands, 0, 0, u, part.keys, part.v)
         self._start("column_bounds", chunks * bands, int(part.matrix.maximize), *shape)
 

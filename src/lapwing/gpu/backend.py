@@ -56,6 +56,7 @@ from lapwing.problem import Problem
 from lapwing.progress import Reporter
 from lapwing.request import Request
 
+_OVERLAPPED = 1 << 28  # pairs: to prove more of them takes longer than to launch that
 _MUCH_NEARER = 16  # another solve must begin so many times nearer to zero: then it loses four bits less
 
 
@@ -235,7 +236,7 @@ class Solve:
             if cap is None and self._may_be_padded:
                 solve.most_left = min(rows, cols) // PADDED_LEFT
         solve.before_launch = look
-        if costs.can_overlap:  # launched behind the search, and discarded if it fails
+        if costs.can_overlap and rows * cols <= _OVERLAPPED:  # launched behind the search, and discarded if it fails
             solve.after_launch = conclude
         try:
             report = self._found(search, view)

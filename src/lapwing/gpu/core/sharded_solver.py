@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing._core import Neighbours
+from lapwing.gpu.core.bounds import column_grid, row_grid
 from lapwing.gpu.core.memory import list_arrays
 from lapwing.gpu.core.monitor import Monitor
 from lapwing.gpu.core.solver import REPORT_SIZE, CoreSolve
@@ -33,7 +34,6 @@ from lapwing.gpu.runtime.tuning import COL_SALT, ROW_SALT
 from lapwing.gpu.runtime.workspace import Workspace
 
 _THREADS = SHARDED_START.constants["THREADS"]
-_ROW_BLOCKS, _COLUMN_BLOCKS = 64, 16  # a processor, of row_bounds and of column_bounds
 _NO_KEY = 0xFF  # bytes of a key that no row has lowered
 
 
@@ -239,10 +239,11 @@ class ShardedStartFinder(StartFinder):
             memory = Workspace(part.context, {"u": (size, dual), "v": (cols, dual)}, self.array_template)
             kept.append(memory)
             copy_between(part.context, memory["v"], sample.v, 8 * cols)
-            shape = (*self._range(k, finer), finer, cols, run)
             lists = self._lists_of(k, finer)[0], self._lists_of(k, run)[1]
-            blocks = min(size, _ROW_BLOCKS * part.context.info.processors)
-            self._launch_on(part, "row_bounds", blocks, *shape, *lists, memory["v"], memory["u"])
+            begin, end = self._range(k, finer)
+            grid = row_grid(end - begin, part.context.info.processors)
+            shape = (begin, end, finer, cols, run)
+            self._launch_on(part, "row_bounds", grid, *shape, *lists, memory["v"], memory["u"])
             return memory["u"]
 
         self._bounds(finer, above, row_bounds)
@@ -254,16 +255,15 @@ class ShardedStartFinder(StartFinder):
     def _bounds(self, run: int, target: CoreSolve, row_bounds: Callable[[int, ShardPart], int]) -> None:
         """Set the target's prices to the least cost - u of its columns, over all rows of the sample, or the whole."""
         size = target.matrix.rows
-        chunks = -(-size // _THREADS)
         for k, part in enumerate(self._solve.parts):
             order(self.context, part.context)
             with part.context:
                 begin, end = self._range(k, run)
+                chunks, bands = column_grid(end - begin, size, part.context.info.processors)
                 fill_bytes(part.context, part.keys, _NO_KEY, 8 * (size + chunks))
                 if begin == end:
                     continue
                 u = row_bounds(k, part)
-                bands = max(1, min(end - begin, _COLUMN_BLOCKS * part.context.info.processors // chunks))
                 shape = (begin, end, size, run, bands, *self._lists_of(k, run))
                 self._launch_on(part, "column_bounds", chunks * bands, *shape, u, part.keys, part.v)
         join_minima(self._solve, self._solve.others, size, self._solve.keys, target.v)

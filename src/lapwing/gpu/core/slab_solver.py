@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from lapwing.costs.part import of_points
 from lapwing.costs.points import PointCost
+from lapwing.gpu.core.bounds import column_grid, row_grid
 from lapwing.gpu.core.host_solver import HostSolve, OwnersStartFinder, sampled_lines
 from lapwing.gpu.core.memory import list_arrays
 from lapwing.gpu.core.monitor import Monitor
@@ -39,7 +40,6 @@ from lapwing.gpu.runtime.programs import SHARDED_START
 from lapwing.gpu.runtime.workspace import Workspace
 
 _THREADS = SHARDED_START.constants["THREADS"]
-_ROW_BLOCKS, _COLUMN_BLOCKS = 64, 16  # a processor, of row_bounds and of column_bounds
 # Column minima are those of so many rows, a tile's, of every so many: prices to start from need be no better, and a
 # pass over all rows takes as long as the listing.
 _MINIMA_ROWS, _MINIMA_STEP = 128, 512
@@ -96,11 +96,10 @@ class SlabPart(ShardPart):
     def lower_bounds(self, k: int, cols: int, count: int, v: int) -> None:
         """Lower the keys to the column minima of c - u of a slab, of u that the prices of some columns give."""
         rows, context, size = self.compute(k), self.context, self.matrix.cols
-        blocks = min(len(rows), _ROW_BLOCKS * context.info.processors)
+        processors = context.info.processors
         shape = (rows.start, rows.stop, 1, count, 1, 0, cols, v, self.memory["u"])
-        self._start("row_bounds", blocks, int(self.matrix.maximize), *shape)
-        chunks = -(-size // _THREADS)
-        bands = max(1, min(len(rows), _COLUMN_BLOCKS * context.info.processors // chunks))
+        self._start("row_bounds", row_grid(len(rows), processors), int(self.matrix.maximize), *shape)
+        chunks, bands = column_grid(len(rows), size, processors)
         of_columns = (rows.start, rows.stop, size, 1, bands, 0, 0, self.memory["u"], self.keys, self.v)
         self._start("column_bounds", chunks * bands, int(self.matrix.maximize), *of_columns)
 

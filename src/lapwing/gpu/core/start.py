@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from lapwing._core import Neighbours
 from lapwing.errors import GpuError
+from lapwing.gpu.core.bounds import column_grid, row_grid
 from lapwing.gpu.core.host_sample import optimal_prices
 from lapwing.gpu.core.memory import workspace_bytes
 from lapwing.gpu.core.monitor import Monitor
@@ -59,6 +60,7 @@ from lapwing.gpu.runtime.launch import Kernel
 from lapwing.gpu.runtime.programs import COMPUTED_START, CORE_START
 from lapwing.gpu.runtime.tuning import BOX_POINTS, COL_SALT, ROW_SALT
 from lapwing.gpu.runtime.workspace import Workspace
+from lapwing.inputs import processors
 
 _THREADS = CORE_START.constants["THREADS"]
 _GROWTH = 4  # of the sample, from level to level: a power of two
@@ -67,6 +69,7 @@ _FIRST_SAMPLE = 400  # rows at least, and less than _GROWTH times as many; matri
 # Steps of searches for each row: of a solve from column minima before samples are taken, and of the first sample before
 # a CPU solves it.
 _EXPLORED_STEPS, _FIRST_STEPS = 1, 8
+_POINTS_OF_THREAD, _MOST_THREADS = 8192, 8  # that put rows, or columns, in order
 _AXIS_SAMPLE = 128  # rows at least, and less than twice as many
 _SORTED_LEFT = 8  # if prices from orders leave one row of so many after a few rounds, they are good everywhere
 _SORTED_PHASES_LEFT = 0.75  # if phases from them leave more of the rows, samples give better ones
@@ -271,7 +274,10 @@ class StartFinder:
             self._launch(matrix, "sorting_keys", blocks, size, run, pivot, 0, pivot, 0, row_keys, col_keys)
 
         points = pivot_points(self.context, size, self.array_template, launch_keys)
-        return [] if points is None else [Neighbours(side, BOX_POINTS) for side in points]
+        if points is None:
+            return []
+        threads = max(1, min(processors() // len(points), size // _POINTS_OF_THREAD, _MOST_THREADS))
+        return [Neighbours(side, BOX_POINTS, threads) for side in points]
 
     def _schedule(self, matrix: CanonicalMatrix) -> Schedule:
         """For a structured matrix, or computed costs, when samples were taken."""
@@ -331,10 +337,10 @@ class StartFinder:
         size = above.matrix.rows
         with Workspace(self.context, {"u": (size, matrix.dual_dtype)}, self.array_template) as memory:
             if matrix.cost_program is None:
-                blocks = min(size, 64 * self.context.info.processors)
                 shape = (0, size, finer, sample.matrix.rows, run)
                 lists = self._lists(finer)[0], self._lists(run)[1]
-                self._launch(matrix, "row_bounds", blocks, *shape, *lists, sample.v, memory["u"])
+                grid = row_grid(size, self.context.info.processors)
+                self._launch(matrix, "row_bounds", grid, *shape, *lists, sample.v, memory["u"])
             else:
                 self._line_bounds(matrix.pointer, matrix, ROW_SALT, finer, run, sample.v, memory["u"])
             self._column_bounds(matrix, finer, memory["u"], above)
@@ -343,8 +349,7 @@ class StartFinder:
         if matrix.cost_program is not None:
             return self._line_bounds(matrix.cost_program.exchanged, matrix, COL_SALT, run, run, u, target.v)
         size = matrix.rows // run
-        chunks = -(-size // _THREADS)
-        bands = max(1, min(size, 16 * self.context.info.processors // chunks))
+        chunks, bands = column_grid(size, size, self.context.info.processors)
         shape = (0, size, size, run, bands, *self._lists(run))
         self._launch(matrix, "column_bounds", chunks * bands, *shape, u, target.keys, target.v)
 

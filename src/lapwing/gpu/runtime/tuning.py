@@ -46,4 +46,5 @@ TILE_SIDE, OWN_LINES, OWN_POSITIONS = (number(_COSTS, f) for f in ("tile_side", 
 MOST_ROWS = 1 << number(_CORE, "row_bits")
 MOST_SHARDS = number("costs/sharded.cuh", "most_shards")
 SAMPLE_STEP = number(_CORE, "sample_step")
+BOUND_ROWS, BOUND_COLS = (number(_CORE, name) for name in ("bound_rows", "bound_cols"))
 ROW_SALT, COL_SALT = (number("costs/sample.cuh", name) for name in ("kRowSalt", "kColSalt"))

@@ -17,6 +17,7 @@ struct Tuning {
     static constexpr uint32 noted = 4096;     // columns that the filter may pass to the exact test
     static constexpr uint32 few_noted = 128;  // columns noted per piece of a row; more only if few of them tie
     static constexpr uint32 many_passing = 16;   // a warp with more passing columns notes them after counting all
+    static constexpr int32 most_pieces = 4;      // of a row, read without a barrier
     static constexpr uint32 more_ties = 24;      // expected in a window of ties, beyond the number wanted
     static constexpr int32 first_listers = 256;  // threads that list a row at first; THREADS when it is listed again
     static constexpr int32 held_at_first = 32, held_again = 16;  // columns per thread in registers, at first and again
@@ -91,8 +92,10 @@ struct Tuning {
     // --- start and end ---
     static constexpr int32 sample_step = 16;   // the sample of column minima has one of so many rows (Python)
     static constexpr int32 sample_ahead = 16;  // costs in flight per thread that takes the sample
-    static constexpr int32 judged_cols = 8;    // columns per thread that evaluates the sample
-    static constexpr uint32 zero_share = 4;    // prices are zero if at least one of so many columns has the least cost
+    static constexpr uint32 bound_rows = 4,
+                            bound_cols = 4;  // lines whose minima a warp or a thread takes at once (Python)
+    static constexpr int32 judged_cols = 8;  // columns per thread that evaluates the sample
+    static constexpr uint32 zero_share = 4;  // prices are zero if at least one of so many columns has the least cost
     // share of columns that may differ from the others by more than a constant
     static constexpr uint32 exception_share = 16;
     static constexpr uint32 complete_rounds = 8;  // rounds that match the free rows of an interrupted solve in parallel

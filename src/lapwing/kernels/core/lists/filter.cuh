@@ -8,11 +8,15 @@
 // Enough values below the next float prove that no column is missing. Otherwise, for example if more columns than can
 // be noted share one float, the whole row is read exactly (core/lists/build.cuh).
 //
+// The limit is found in the first piece of a row. Further pieces are read several at a time: every warp notes what is
+// within the limit so far, without waiting for others, and the least bounds of all these columns lower the limit of the
+// next ones. If a warp finds very many, they are read again one at a time, as is the rest of the row.
+//
 // A row is read in packs, aligned 16 bytes. It may begin or end within one: those columns, at most two packs less two
 // columns, are noted whatever they cost.
 //
-// Cost: one read of the row and of the prices, 4 barriers, and one more if very many columns tie. Every run notes the
-// same columns.
+// Cost: one read of the row and of the prices, 4 barriers for the first piece and 3 for several others, and one more
+// for a piece where very many columns tie. Every run notes the same columns.
 #pragma once
 #include "core/lists/bounds.cuh"
 
@@ -133,6 +137,47 @@ __device__ inline bool collect_within(const State& state, int32 i, const Cost* r
     return scratch.below <= Tuning::collected && (beyond == infinity<Dual>() || (scratch.below >= fewest && proves));
 }
 
+// Goes on behind the first piece, several pieces at a time. Returns where the rest of the row, which ends at column
+// `end`, is to be read piece by piece, or `end`; then low_bound is the key of the limit, and noted_before columns are
+// noted. All threads of the block call it.
+template <bool shifted>
+LAPWING_NOINLINE __device__ int32 note_pieces(const Cost* row, int32 begin, int32 end) {
+    const State& state = shared().state;
+    const Matrix& matrix = state.matrix;
+    ListScratch& scratch = shared().scratch.list;
+    constexpr int32 width = kHeld<false> * kListers<false>, most = Tuning::most_pieces * width;
+    __syncthreads();
+    for (int32 together = width, next = begin; begin < end; begin = next) {
+        const float limit = key_float(scratch.low_bound);
+        float least = key_float(kUnbounded);
+        bool stops = false;
+        for (; next < end && next < begin + together && !stops; next += width) {
+            const Piece<false> piece = {next, end};
+            float low[kHeld<false>];
+            float its_least = load_bounds<false, shifted>(state, matrix, row, piece, low, stops);
+            stops |= !(its_least > -key_float(kUnbounded));
+            if (piece.col(0) >= end) its_least = key_float(kUnbounded);
+            const uint32 passing = its_least <= limit ? mask_within(piece, low, limit) : 0;
+            stops |= warp_sum(static_cast<uint32>(__popc(passing))) > Tuning::many_passing;
+            stops = __any_sync(kAllLanes, stops);  // alike in all lanes
+            note(scratch, piece, passing, 0, scratch.noted_count);
+            least = fminf(least, its_least);
+        }
+        stops = __syncthreads_or(stops);
+        const uint32 noted = scratch.noted_count;
+        if (stops || noted > Tuning::noted) {
+            __syncthreads();
+            if (threadIdx.x == 0) scratch.noted_count = scratch.noted_before;
+            __syncthreads();
+            return begin;
+        }
+        if (threadIdx.x == 0) scratch.noted_before = noted;
+        lower_bound<false>(scratch, least, Piece<false>{begin, end}.sharing());
+        together = min(2 * together, most);
+    }
+    return end;
+}
+
 // Collects the candidates of row i's list for write_list. Every column that is not noted has a bound above the limit,
 // so its value is at least that of the next float. False if the filter cannot decide, or a cost may be invalid. All
 // threads of the block call it, and get the same result. `shifted`: the row may begin or end within a pack.
@@ -163,6 +208,12 @@ __device__ bool filter_row(const Matrix& matrix, int32 i) {
     float limit = kMostFloat;
     uint32 noted = 0;
     for (int32 begin = head; begin < end; begin += kHeld<frozen> * kListers<frozen>) {
+        if (!frozen && begin == head + kHeld<frozen> * kListers<frozen> && limit < kMostFloat) {
+            begin = note_pieces<shifted>(row, begin, end);
+            limit = key_float(scratch.low_bound);
+            noted = scratch.noted_before;
+            if (begin >= end) break;
+        }
         const Piece<frozen> piece = {begin, end};
         float low[kHeld<frozen>];
         float least = load_bounds<frozen, shifted>(state, matrix, row, piece, low, maybe_invalid);
