@@ -45,8 +45,8 @@ def emulated_gpu(monkeypatch):
 
 
 @pytest.fixture
-def gpus(emulated_gpu, monkeypatch):
-    """Names of emulated GPUs, which share out matrices of any size."""
+def gpus(emulated_gpu, meanwhile, monkeypatch):
+    """Names of emulated GPUs, which share out matrices of any size, and work at the same time."""
     monkeypatch.setattr(emulated_toolkit.DRIVER, "count", 3)
     monkeypatch.setattr(choose, "LEAST_SHARDED_BYTES", 0)
     return lambda count: [f"cuda:{k}" for k in range(count)]

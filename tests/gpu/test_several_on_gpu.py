@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import lapwing as lw
+from lapwing.gpu.core.sharded_solver import ShardPart
 from lapwing.gpu.kinds import choose
 from lapwing.gpu.reference import sharded_ssp
 
@@ -93,6 +94,24 @@ def test_shortest_paths_that_are_stopped_or_have_no_end(monkeypatch):
         lw.solve(cost, device=GPUS, method="ssp")
     assert raised.value.rows.tolist() == [800]
     assert lw.solve(cost, device="cuda", infeasible="partial").status == "partial"
+
+
+@pytest.mark.parametrize("maximize", [False, True])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32])
+def test_gpus_list_their_rows_again(dtype, maximize):
+    cost = (1e6 * costs("points", 9000)).astype(dtype)
+    one = lw.solve(cost, device="cuda", maximize=maximize)
+    result = lw.solve(cost, device=GPUS, maximize=maximize)
+    assert result.certificate.complete and result.objective == one.objective
+    assert result.statistics["listings"] > 1 and result.statistics["refreshes"] > 0
+
+
+def test_a_gpu_that_does_not_answer(monkeypatch):
+    cost = costs("points", 4000)
+    monkeypatch.setattr(ShardPart, "serve", lambda *_: None)
+    stopped = lw.solve(cost, device=GPUS, time_limit=1.0)
+    assert stopped.status == "time_limit" and stopped.certificate.complete
+    assert stopped.lower_bound <= lw.solve(cost).objective <= stopped.objective
 
 
 def test_faults_and_options(tmp_path):

@@ -9,12 +9,13 @@ import pytest
 
 import lapwing as lw
 from lapwing.gpu.core import start as core_start
-from lapwing.gpu.core.sharded_solver import hashed
+from lapwing.gpu.core.sharded_solver import ShardedSolve, ShardPart, hashed
 from lapwing.gpu.core.solver import EXPLORING
 from lapwing.gpu.kinds import choose
 from lapwing.gpu.runtime.copies import read
 from lapwing.gpu.runtime.launch import kernels
 from lapwing.gpu.runtime.programs import CORE_START
+from lapwing.gpu.runtime.tuning import MOST_SHARDS
 from support import emulated_toolkit
 from support.checks import assert_hall_violator, assert_optimal
 from support.emulated_solves import check_interrupted, draw
@@ -78,6 +79,53 @@ def test_samples(gpus, monkeypatch, stratified):
     assert result.statistics["levels"] >= 1
     if not stratified:
         assert_same(result, lw.solve(cost, device="cuda"))
+
+
+@pytest.fixture
+def structured(monkeypatch):
+    """Small problems are listed a second time, and then again and again."""
+    monkeypatch.setattr(core_start, "LEAST_ROWS", 20)
+    monkeypatch.setattr(core_start, "_FIRST_SAMPLE", 33)
+    monkeypatch.setattr(core_start, "EXPLORING", replace(EXPLORING, warm_up=0, structure_threshold=-1.0))
+    monkeypatch.setattr(core_start.StartFinder, "_find_orders", lambda *_: [])
+
+
+@pytest.fixture
+def orders(monkeypatch):
+    """How many orders each shard has had, after every launch."""
+    counts, report = [], ShardedSolve._read_report
+
+    def noted(self):
+        found = report(self)
+        counts.append(read(self.context, self._joined["answers"] + 8 * MOST_SHARDS, MOST_SHARDS, "int64").tolist())
+        return found
+
+    monkeypatch.setattr(ShardedSolve, "_read_report", noted)
+    return counts
+
+
+@pytest.mark.parametrize("options", [{}, {"maximize": True}, {"unmatched_cost": 10**6}], ids=str)
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32"])
+def test_gpus_list_their_rows_again(gpus, structured, orders, dtype, options):
+    cost = draw((170, 170), dtype, 3, "points")
+    result = lw.solve(cost, device=gpus(3), **options)
+    assert_optimal(result, cost, **options)
+    assert orders[-1][0] == 0 and min(orders[-1][1:3]) > 0 and orders[-1][3:] == [0] * (MOST_SHARDS - 3)
+    assert_same(result, lw.solve(cost, device="cuda", **options))
+
+
+def test_a_gpu_with_two_shards_gets_no_orders(structured, orders, gpus):
+    cost = draw((170, 170), "float32", 3, "points")
+    assert_optimal(lw.solve(cost, device=["cuda:0", "cuda:1", "cuda:1", "cuda:2"]), cost)
+    assert orders[-1][:3] == [0, 0, 0] and orders[-1][3] > 0
+
+
+def test_a_gpu_that_does_not_answer(structured, gpus, monkeypatch):
+    cost = draw((170, 170), "float32", 3, "points")
+    monkeypatch.setattr(ShardPart, "serve", lambda *_: None)
+    result = lw.solve(cost, device=gpus(2), time_limit=1.0)
+    assert result.status == "time_limit" and result.certificate.complete
+    assert result.lower_bound <= lw.solve(cost).objective <= result.objective
 
 
 def test_hashed_samples_are_those_of_the_kernels(emulated_gpu):

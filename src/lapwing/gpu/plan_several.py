@@ -48,7 +48,7 @@ def plan_sharded(
         does = "finds their minima, lists and violations"
         how = (
             f"solved on GPU {first.ordinal} ({first.name}): lists of the others' rows come to it, {lists} bytes; rows "
-            "that are listed again are read over the link. One GPU that has room is faster for costs that distances "
+            "are listed again by the GPU that has them. One GPU that has room is about as fast for costs that distances "
             "define"
         )
     reasons = [how, *([request.why] if request.why else [])]

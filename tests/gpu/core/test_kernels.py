@@ -37,6 +37,9 @@ CARVING = """
 #include "costs/matrix.cuh"
 
 #include "core/lists/matrix.cuh"
+
+using Listing = MatrixListing;
+
 extern "C" __global__ void carve(int64 rows, int64 cols, int64* end) {
     State state;
     state.matrix.rows = static_cast<int32>(rows);
@@ -62,6 +65,8 @@ CAPPING = """
 #include "costs/matrix.cuh"
 
 #include "core/lists/matrix.cuh"
+
+using Listing = MatrixListing;
 
 #include "core/control/tasks.cuh"
 extern "C" __global__ void radius(uint64* distance, int32* cols, int64 count, int64 wanted, uint64* answer) {
@@ -99,6 +104,9 @@ LISTING = """
 #include "costs/matrix.cuh"
 
 #include "core/lists/matrix.cuh"
+
+using Listing = MatrixListing;
+
 extern "C" __global__ __launch_bounds__(THREADS)
     void NAME(const Cost* cost, int64 pitch, int64 rows, int64 cols, int64 maximize, Dual* v, unsigned char* workspace,
               int32* list_col, Dual* tau) {

@@ -8,7 +8,8 @@ others only where a list does not suffice, and the costs of a sample.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -22,19 +23,21 @@ from lapwing.gpu.core.solver import REPORT_SIZE, CoreSolve
 from lapwing.gpu.core.start import StartFinder
 from lapwing.gpu.core.stratified import Members, SampleLists, stratified
 from lapwing.gpu.costs.canonical import CanonicalMatrix
-from lapwing.gpu.costs.sharded import Shards
+from lapwing.gpu.costs.sharded import ORDERS, Shards
 from lapwing.gpu.costs.upload import Copier
 from lapwing.gpu.runtime.arrays import GpuArray
-from lapwing.gpu.runtime.copies import fill_bytes, read
+from lapwing.gpu.runtime.copies import fill_bytes, read, write
 from lapwing.gpu.runtime.device import Context
 from lapwing.gpu.runtime.launch import Kernel, kernels
 from lapwing.gpu.runtime.peers import copy_between, order
 from lapwing.gpu.runtime.programs import SHARDED_CORE, SHARDED_START
-from lapwing.gpu.runtime.tuning import COL_SALT, ROW_SALT
+from lapwing.gpu.runtime.tuning import CLUSTER_BLOCKS, COL_SALT, MOST_SHARDS, ROW_SALT
 from lapwing.gpu.runtime.workspace import Workspace
 
 _THREADS = SHARDED_START.constants["THREADS"]
 _NO_KEY = 0xFF  # bytes of a key that no row has lowered
+_NO_MORE = 0xFF  # of an order that ends a service
+_WORD = 8
 
 
 class ShardPart(CoreSolve):
@@ -75,6 +78,11 @@ class ShardPart(CoreSolve):
         """Note what others' listings found, as they reported."""
         self._launch("join_reports", 1, reports, count)
 
+    def serve(self, *of_solve: int) -> None:
+        """List own rows again when a solve orders that, until it ends."""
+        threads = SHARDED_CORE.constants["THREADS"]
+        self._kernels["serve"].launch_cooperative(self.context, CLUSTER_BLOCKS, threads, *self._arguments, *of_solve)
+
     def list_own_rows(self, prices: int) -> None:
         """List them under the prices at an address."""
         copy_between(self.context, self.v, prices, 8 * self.matrix.cols)
@@ -93,6 +101,28 @@ def join_minima(solve: CoreSolve, others: Sequence[ShardPart], size: int, keys: 
         join = kernels(solve.context, SHARDED_START, SHARDED_START.of_cost(solve.matrix.dtype))["join_minima"]
         blocks = -(-size // _THREADS)
         join.launch(solve.context, blocks, _THREADS, keys, memory["keys"], len(others), size, size, v)
+
+
+@dataclass(eq=False)
+class _Owner:
+    """A part whose GPU lists rows again on orders (kernels/core/lists/owners.cuh).
+
+    Attributes
+    ----------
+    part : ShardPart
+    memory : Workspace
+        Of the orders to it.
+    answer : int
+        Where its answers come, on the first GPU.
+    """
+
+    part: ShardPart
+    memory: Workspace
+    answer: int
+
+    @property
+    def order(self) -> int:
+        return self.memory["order"]
 
 
 class ShardedSolve(ShardPart):
@@ -121,7 +151,7 @@ class ShardedSolve(ShardPart):
                 prices = self._prices_on(shard.context, table)
                 here = replace(matrix, pointer=table.pointer, prices=prices)
                 self.others.append(ShardPart(shard.context, here, monitor, table, shard.rows))
-        sizes = {"reports": (max(len(self.others), 1) * REPORT_SIZE, "uint8")}
+        sizes = {"reports": (max(len(self.others), 1) * REPORT_SIZE, "uint8"), "answers": (2 * MOST_SHARDS, "int64")}
         self._joined = Workspace(context, sizes, array_template)
 
     def _prices_on(self, context: Context, table: GpuArray) -> int:
@@ -132,6 +162,46 @@ class ShardedSolve(ShardPart):
         order(self.context, context)
         copy_between(context, self._prices[-1]["prices"], prices, 8 * rows)
         return self._prices[-1]["prices"]
+
+    def _launch_solve(self, *arguments: int | float) -> None:
+        # The first prices of a square matrix suffice, or the solve soon ends: few rows are listed again.
+        if self.listings == 1 and self.matrix.rows == self.matrix.cols:
+            return super()._launch_solve(*arguments)
+        fill_bytes(self.context, self._joined["answers"], 0, 2 * MOST_SHARDS * _WORD)
+        for owner in self._owners:
+            with owner.part.context:
+                fill_bytes(owner.part.context, owner.order, 0, _WORD)
+            order(owner.part.context, self.context)
+        for owner in self._owners:
+            order(self.context, owner.part.context)
+        super()._launch_solve(*arguments)
+        for owner in self._owners:
+            self._serve(owner)
+
+    @cached_property
+    def _owners(self) -> list[_Owner]:
+        """Those that list rows again on orders, whose addresses go into the first GPU's table.
+
+        A grid that serves has its GPU to itself, so a GPU with several shards has none. The kernel runs once, since the
+        driver loads it when it is first launched, and that might wait for a search.
+        """
+        gpus = [part.context.info.ordinal for part in self.parts]
+        table, owners = np.zeros(MOST_SHARDS + 1, np.int64), []
+        for k, part in enumerate(self.parts):
+            if part is self or gpus.count(gpus[k]) > 1:
+                continue
+            with part.context:
+                memory = Workspace(part.context, {"order": (1, "int64")}, self.shards.tables[k])
+                fill_bytes(part.context, memory["order"], _NO_MORE, _WORD)
+            owners.append(_Owner(part, memory, self._joined["answers"] + k * _WORD))
+            self._serve(owners[-1])
+            table[k], table[-1] = memory["order"], self._joined["answers"]
+        write(self.context, self.shards.tables[0].pointer + ORDERS * _WORD, table)
+        return owners
+
+    def _serve(self, owner: _Owner) -> None:
+        with owner.part.context:
+            owner.part.serve(self.state, self.v, owner.order, owner.answer)
 
     @property
     def parts(self) -> list[ShardPart]:

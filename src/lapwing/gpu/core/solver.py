@@ -294,7 +294,6 @@ class CoreSolve:
     def launch(self, schedule: Schedule, most_left: int | None = None) -> None:
         """Solve on the lists, in the order of the stream; no further if the auction leaves over `most_left` rows."""
         self.before_launch()
-        solver = self._kernels["solve"]
         limits = [limit for limit in (most_left, self.most_left) if limit is not None]
         most = min(limits, default=self.matrix.rows)
         epsilons = (float(schedule.first), float(schedule.last), float(schedule.factor))
@@ -304,10 +303,13 @@ class CoreSolve:
         self._monitor.look_at_the_clock()
         monitor = self._monitor.pointer(self._sample)
         arguments = (*self._arguments, *epsilons, *counts, *ends, monitor, self._mail.address)
-        solver.launch_cooperative(self.context, CLUSTER_BLOCKS, _THREADS, *arguments)
+        self._launch_solve(*arguments)
         self._monitor.mark()
         self._solved_since_listing = True
         self.after_launch()
+
+    def _launch_solve(self, *arguments: int | float) -> None:
+        self._kernels["solve"].launch_cooperative(self.context, CLUSTER_BLOCKS, _THREADS, *arguments)
 
     def go_on_by(self, before: Report, kernel: Kernel, threads: int, more: int, *options: int | float) -> Report:
         """Let the kernel of another method go on from the duals and the pairs that there are; waits for its end.

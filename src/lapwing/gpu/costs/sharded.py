@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,8 @@ from lapwing.gpu.runtime.tuning import MOST_SHARDS
 
 _PACK = 16  # bytes that a thread loads at once
 _END = np.iinfo(np.int64).max
+#: The word of struct Costs::Data where addresses of orders begin.
+ORDERS: Final = 3 + 2 * MOST_SHARDS
 
 
 @dataclass(eq=False)
@@ -103,7 +106,7 @@ class Shards:
         """Tell every GPU where the rows are."""
         for part in self.parts:
             with part.context:
-                table = empty_array(part.context, (3 + 2 * MOST_SHARDS,), "int64", part.matrix)
+                table = empty_array(part.context, (ORDERS + MOST_SHARDS + 1,), "int64", part.matrix)
                 write(part.context, table.pointer, shard_table(self.parts, part, self.row_bytes, self.is_aligned))
                 self.tables.append(table)
 
@@ -115,7 +118,8 @@ def shard_table(parts: Sequence[Shard], own: Shard, row_bytes: int, is_aligned: 
         begin = part.pointer if part is own else part.from_first  # no other than the first reads others' rows
         ends[k], origins[k] = part.rows.stop, begin - part.rows.start * row_bytes
     head = [own.rows.start, own.rows.stop, int(is_aligned)]
-    return np.concatenate([np.array(head, np.int64), ends, origins])
+    no_orders = np.zeros(MOST_SHARDS + 1, np.int64)
+    return np.concatenate([np.array(head, np.int64), ends, origins, no_orders])
 
 
 def shares(rows: int, count: int) -> list[range]:

@@ -165,7 +165,7 @@ CORE_START = Program(
 SHARDED_CORE = Program(
     "sharded_core",
     "core/sharded_core.cu",
-    (*(name for name in CORE.kernels if name not in ("glance", "deliver_padded")), "join_reports"),
+    (*(name for name in CORE.kernels if name not in ("glance", "deliver_padded")), "join_reports", "serve"),
     _EVERY_COST,
     CORE.constants,
     thinly_sampled=True,

@@ -33,6 +33,8 @@
 
 #include "core/lists/pass.cuh"
 
+using Listing = MatrixListing;
+
 #include "core/complete.cuh"
 #include "core/padded.cuh"
 #include "core/solve.cuh"

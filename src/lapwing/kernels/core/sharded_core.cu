@@ -2,11 +2,13 @@
 // workspace of the whole problem. `solve` runs on the first GPU; a pass over the whole matrix (column_minima,
 // lower_prices and list_rows) runs on every GPU, over its own rows, after copies of the prices. The lists of the others
 // are copied to the first GPU, to the same places, some 270 bytes a row: so the solve is the same, to the last bit, as
-// that of the matrix in one piece.
+// that of the matrix in one piece. While `solve` runs, the others list their rows again when it orders that.
 //
+//   serve          lists rows of this GPU again on orders, until the solve ends             one cooperative grid
 //   join_reports   what the others' listings found                                          one block
 #include "costs/sharded.cuh"
 
+#include "core/lists/owners.cuh"
 #include "core/lists/pass.cuh"
 
 #include "core/complete.cuh"

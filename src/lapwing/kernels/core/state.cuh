@@ -126,20 +126,20 @@ struct StepCounts {
 struct Counts {
     StepCounts step[2 * kStepCounts];  // for block 0 or for all blocks, and for its cluster: see counts_of
     uint32 refresh;                    // in refresh_rows
-    uint32 insufficient;               // in insufficient_rows (costs/host_rows.cuh)
-    uint32 full;                       // in full_rows
-    uint32 met;                        // in met_cols
-    uint32 ends;                       // pairs of a tree and a free column that it reaches (core/search/augment.cuh)
-    uint32 free_rows;                  // in free_rows
-    uint32 free_cols;                  // in free_cols
-    uint32 at_start;                   // in frontier[0], at the start of a search
-    uint32 unsound;                    // not 0 if something contradicts the invariants
-    uint32 tried;                      // rows of a sweep of local searches
-    uint64 nearest;                    // distance of the nearest free column, in a search for one free column
-    uint64 answer;                     // result of a task that computes a number
-    uint64 list_gap;                   // list gap, as a key, after the preparation
-    uint32 listed;                     // rows that blocks took to list, beyond the first row of each block
-    uint32 reached;  // rows of columns within the search radius, and the latest step that set such a distance
+    uint32 insufficient;  // in insufficient_rows (costs/host_rows.cuh); of shards: in own_rows (core/lists/owners.cuh)
+    uint32 full;          // in full_rows
+    uint32 met;           // in met_cols
+    uint32 ends;          // pairs of a tree and a free column that it reaches (core/search/augment.cuh)
+    uint32 free_rows;     // in free_rows
+    uint32 free_cols;     // in free_cols
+    uint32 at_start;      // in frontier[0], at the start of a search
+    uint32 unsound;       // not 0 if something contradicts the invariants
+    uint32 tried;         // rows of a sweep of local searches
+    uint64 nearest;       // distance of the nearest free column, in a search for one free column
+    uint64 answer;        // result of a task that computes a number
+    uint64 list_gap;      // list gap, as a key, after the preparation
+    uint32 listed;        // rows that blocks took to list, beyond the first row of each block
+    uint32 reached;       // rows of columns within the search radius, and the latest step that set such a distance
     uint32 latest;
     uint32 settled;  // rows of a sweep of local searches that were matched or given up
 };

@@ -14,18 +14,23 @@ struct Costs {
         int64 aligned;                           // 0 unless all shards begin at 16-byte boundaries
         int64 end[most_shards];                  // the row after each shard's last, from shard 0 on
         const Cost* origin[most_shards];         // where row 0 would lie if the rows of this shard went on to it
+        // On the GPU that solves (core/lists/owners.cuh): where orders go to the GPU that has a shard, null if there
+        // are none; and its own words, or null: answers by shard, and the last order's turn by shard.
+        uint64* orders[most_shards];
+        uint64* answers;
     };
     const Data* data;
     int64 pitch;  // elements from row to row, in every shard
 
     __device__ int32 own_first() const { return static_cast<int32>(data->own_first); }
     __device__ int32 own_end(int32) const { return static_cast<int32>(data->own_end); }
-    // Where row 0 would lie, as seen from row i.
-    __device__ const Cost* origin(int64 i) const {
+    __device__ int32 shard_of(int64 i) const {
         int32 shard = 0;
         while (i >= data->end[shard]) ++shard;
-        return data->origin[shard];
+        return shard;
     }
+    // Where row 0 would lie, as seen from row i.
+    __device__ const Cost* origin(int64 i) const { return data->origin[shard_of(i)]; }
     __device__ const Cost* row(int64 i) const { return origin(i) + i * pitch; }
     __device__ Cost at(int64 i, int64 j) const { return row(i)[j]; }
     __device__ bool has(int32, int32) const { return true; }

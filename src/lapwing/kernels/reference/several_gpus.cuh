@@ -126,12 +126,6 @@ class Gpus {
     }
 
   private:
-#ifdef LAPWING_EMULATION
-    static constexpr uint32 kPollsBetweenLooks = 1 << 12;
-#else
-    static constexpr uint32 kPollsBetweenLooks = 1 << 20;  // the better part of a second
-#endif
-
     // The GPU whose letter this lane reads and to which it writes, and whether it is there, and another.
     __device__ static uint32 gpu_of(uint32 round) { return round * kAtOnce + lane_index() / kWords; }
     __device__ bool is_other(uint32 round) const { return gpu_of(round) < count_ && gpu_of(round) != self_; }

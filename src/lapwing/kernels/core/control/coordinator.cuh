@@ -60,6 +60,7 @@ class Coordinator {
             if (status != SolveStatus::optimal) bound_ = ask_bound(Task::bound);
         }
         conclude(status, mail);
+        if constexpr (Listing::has_owners) Listing::end(state_);
         if (lane_index() == 0) command_ = {Task::finish, true, gridDim.x, 0, auction_, search_};
         __syncwarp();
         store_words(state_.command, command_);
@@ -221,6 +222,7 @@ class Coordinator {
     __device__ void refresh(uint32 count) {
         refreshes_ += count;
         perform(Task::refresh, count, 2);
+        if constexpr (Listing::has_owners) take(counts_.insufficient);
         if constexpr (Listing::fetches_rows) cache_insufficient_rows(true);
     }
 
@@ -405,6 +407,7 @@ class Coordinator {
         perform(Task::resolve, uncertified, 2);
         search_ = command_.search;
         take(counts_.refresh);
+        if constexpr (Listing::has_owners) take(counts_.insufficient);
         refreshes_ += search_.listed;
     }
 

@@ -16,6 +16,13 @@ struct HostChannel {
     double bound;     // dual objective, up to rounding; -infinity if unknown
 };
 
+// Polls of a word that another GPU writes between two looks at `stop`.
+#ifdef LAPWING_EMULATION
+constexpr uint32 kPollsBetweenLooks = 1 << 12;
+#else
+constexpr uint32 kPollsBetweenLooks = 1 << 20;  // the better part of a second
+#endif
+
 // In the shared memory of block 0: the signals as of the last poll.
 struct HostSignals {
     HostChannel* channel;

@@ -85,7 +85,7 @@ LAPWING_NOINLINE __device__ bool fetch_rows(const int32* list, uint32 count, boo
 
 struct Listing {
     using Places = AllPlaces;
-    static constexpr bool fetches_rows = true;
+    static constexpr bool fetches_rows = true, has_owners = false;
 
     __device__ static uint32 leave_open(const Team&, const SearchRun&, uint32 count) { return count; }
     __device__ static void before_parents(const Team&, const SearchRun&) {}
@@ -96,6 +96,7 @@ struct Listing {
         }
     }
     // `relist` lists uncertified rows, before the coordinator requests those whose caches are insufficient.
+    __device__ static void end(const State&) {}  // never called
     __device__ static void refresh_all(const Team&, uint32) {}
     __device__ static void refresh_one(const State&, const SearchRun&, int32) {}
     __device__ static const int32* insufficient_rows(const State& state) {

@@ -23,6 +23,9 @@
 //   came_as_caches(state)         whether some of them came as row caches
 //   run_task(team, command)       Task::cache_fetched_rows puts these into their row caches and lists; Task::relist
 //                                 lists the first `count` of refresh_rows, and notes rows with insufficient caches
+//
+// If it `has_owners`, other GPUs may list rows (core/lists/owners.cuh); then the coordinator's warp calls end(state) at
+// the end of the solve.
 #pragma once
 #include "core/shared.cuh"
 
@@ -92,13 +95,14 @@ class AllPlaces {
 // Shared by all costs that the GPU can read at any time.
 struct ListingAtHand {
     using Places = AllPlaces;
-    static constexpr bool fetches_rows = false;
+    static constexpr bool fetches_rows = false, has_owners = false;
 
     __device__ static uint32 leave_open(const Team&, const SearchRun&, uint32 count) { return count; }
     __device__ static void before_parents(const Team&, const SearchRun&) {}
     __device__ static int32 full_row(const State& state, uint32 index) { return load_stable(state.full_rows + index); }
 
     // Never called.
+    __device__ static void end(const State&) {}
     __device__ static const int32* insufficient_rows(const State&) { return nullptr; }
     __device__ static uint32 room(const State&) { return 0; }
     __device__ static bool fetch(const int32*, uint32, bool) { return false; }

@@ -144,7 +144,7 @@ __device__ inline bool list_is_ties(const State& state, const SearchRun& run, in
     return __all_sync(kAllLanes, !(least > u)) && !(load_stable(state.tau + i) > u);
 }
 
-struct Listing : ListingAtHand {
+struct MatrixListing : ListingAtHand {
     __device__ static void refresh(const Team& team, uint32 count) {
         lower_all_prices(team);
         for (uint32 at = team.block(); at < count; at += team.blocks)

@@ -282,6 +282,10 @@ __device__ inline void derive_u(const Team& team, uint32 count, bool refreshed) 
             state.refresh_rows[atomicAdd(team.wide ? &state.counts->refresh : &team.own.refresh, 1u)] = i;
         } else if constexpr (Costs::is_on_host) {  // the solve was stopped before the row arrived
             state.u[i] = load_stable(state.tau + i);
+        } else if constexpr (Listing::has_owners) {  // or before its owner listed it
+            state.u[i] = load_stable(state.tau + i);
+            if (own >= 0) state.col_to_row[own] = kNone;
+            __stcg(state.row_to_col + i, kNone);
         }
     });
 }
