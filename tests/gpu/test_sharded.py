@@ -111,7 +111,10 @@ def test_gpus_list_their_rows_again(gpus, structured, orders, dtype, options):
     result = lw.solve(cost, device=gpus(3), **options)
     assert_optimal(result, cost, **options)
     assert orders[-1][0] == 0 and min(orders[-1][1:3]) > 0 and orders[-1][3:] == [0] * (MOST_SHARDS - 3)
-    assert_same(result, lw.solve(cost, device="cuda", **options))
+    one = lw.solve(cost, device="cuda", **options)  # whose duals may be found again, nearer to zero
+    assert np.array_equal(result.row_to_col, one.row_to_col) and result.objective == one.objective
+    for name in ("phases", "rounds", "bids", "refreshes", "searches"):
+        assert result.statistics[name] == one.statistics[name], name
 
 
 def test_a_gpu_with_two_shards_gets_no_orders(structured, orders, gpus):

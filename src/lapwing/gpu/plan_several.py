@@ -48,8 +48,8 @@ def plan_sharded(
         does = "finds their minima, lists and violations"
         how = (
             f"solved on GPU {first.ordinal} ({first.name}): lists of the others' rows come to it, {lists} bytes; rows "
-            "are listed again by the GPU that has them. One GPU that has room is about as fast for costs that distances "
-            "define"
+            "are listed again by the GPU that has them. One GPU that has room is about as fast for costs that "
+            "distances define"
         )
     reasons = [how, *([request.why] if request.why else [])]
     largest = 0
