@@ -2,10 +2,10 @@
 // So its costs are read at the speed of that GPU's memory, twelve times that of the link between two H200s, and all
 // GPUs list at the same time.
 //
-// While the first GPU solves, `serve` runs on each of the others. An order is a word in that GPU's memory: its turn, and
-// how many rows are in refresh_rows of the solve. Every GPU takes its own among them. One that serves copies the prices,
-// 8 bytes a column, lists its rows into the workspace of the solve, and writes the turn as its answer. A word that says
-// kNoMore ends its service. A GPU that has several shards gets no orders: the first GPU lists their rows.
+// While the first GPU solves, `serve` runs on each of the others. An order is a word in that GPU's memory: its turn,
+// and how many rows are in refresh_rows of the solve. Every GPU takes its own among them. One that serves copies the
+// prices, 8 bytes a column, lists its rows into the workspace of the solve, and writes the turn as its answer. A word
+// that says kNoMore ends its service. A GPU that has several shards gets no orders: the first GPU lists their rows.
 //
 // Invariant: from an order to its answer the prices and refresh_rows stay as they are, and nobody else reads or writes
 // the lists of these rows. The lists are those that the first GPU would make.
