@@ -123,6 +123,12 @@ def test_a_gpu_with_two_shards_gets_no_orders(structured, orders, gpus):
     assert orders[-1][:3] == [0, 0, 0] and orders[-1][3] > 0
 
 
+@pytest.mark.parametrize("seconds", [0.1, 0.3, 0.5, 0.7, 0.9])
+def test_a_stop_while_gpus_list_their_rows(gpus, structured, seconds):
+    cost = draw((170, 170), "float32", 3, "points")
+    check_interrupted(cost, repeatable=False, device=gpus(3), time_limit=seconds)
+
+
 def test_a_gpu_that_does_not_answer(structured, gpus, monkeypatch):
     cost = draw((170, 170), "float32", 3, "points")
     monkeypatch.setattr(ShardPart, "serve", lambda *_: None)
@@ -203,17 +209,8 @@ def test_without_a_certificate(gpus):
 
 
 @pytest.mark.usefixtures("meanwhile")
-def test_a_time_limit(gpus, monkeypatch):
-    cost = draw((60, 60), "float32", 7, "points")
-    monkeypatch.setattr("support.emulated_solves.lw.solve", lambda *a, **o: _solve(*a, **o, names=gpus(2)))
-    check_interrupted(cost, time_limit=0.0)
-
-
-_solved = lw.solve
-
-
-def _solve(cost, names, device=None, **options):
-    return _solved(cost, device=names if device else None, **options)
+def test_a_time_limit(gpus):
+    check_interrupted(draw((60, 60), "float32", 7, "points"), device=gpus(2), time_limit=0.0)
 
 
 def test_an_invalid_cost_is_named_by_its_row_in_the_whole(gpus):

@@ -20,8 +20,8 @@ def draw(shape, dtype, seed=0, kind="uniform"):
 
 
 def check_interrupted(cost, maximize=False, price=None, repeatable=True, **options):
-    options |= {"maximize": maximize, "unmatched_cost": price}
-    result = lw.solve(cost, device="cuda", **options)
+    options = {"device": "cuda"} | options | {"maximize": maximize, "unmatched_cost": price}
+    result = lw.solve(cost, **options)
     if result.status == "optimal":
         assert_optimal(result, cost, maximize=maximize, unmatched_cost=price)
         return result
@@ -34,6 +34,6 @@ def check_interrupted(cost, maximize=False, price=None, repeatable=True, **optio
     assert result.lower_bound == result.certificate.optimum_bound
     if not repeatable:
         return result
-    quick = lw.solve(cost, device="cuda", certify=False, **options)
+    quick = lw.solve(cost, certify=False, **options)
     assert quick.objective == result.objective and quick.lower_bound == pytest.approx(result.lower_bound, rel=1e-9)
     return result

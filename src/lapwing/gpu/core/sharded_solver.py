@@ -153,6 +153,8 @@ class ShardedSolve(ShardPart):
                 self.others.append(ShardPart(shard.context, here, monitor, table, shard.rows))
         sizes = {"reports": (max(len(self.others), 1) * REPORT_SIZE, "uint8"), "answers": (2 * MOST_SHARDS, "int64")}
         self._joined = Workspace(context, sizes, array_template)
+        self._orders = shards.tables[0].pointer + ORDERS * _WORD
+        fill_bytes(context, self._orders, 0, (MOST_SHARDS + 1) * _WORD)  # another solve's are none of this one
 
     def _prices_on(self, context: Context, table: GpuArray) -> int:
         rows, prices = self.matrix.rows, self.matrix.prices
@@ -196,7 +198,7 @@ class ShardedSolve(ShardPart):
             owners.append(_Owner(part, memory, self._joined["answers"] + k * _WORD))
             self._serve(owners[-1])
             table[k], table[-1] = memory["order"], self._joined["answers"]
-        write(self.context, self.shards.tables[0].pointer + ORDERS * _WORD, table)
+        write(self.context, self._orders, table)
         return owners
 
     def _serve(self, owner: _Owner) -> None:
