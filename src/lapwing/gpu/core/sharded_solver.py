@@ -2,7 +2,7 @@
 
 The first GPU solves. Passes over the whole matrix (column minima, listings, prices of samples) run on every GPU, over
 its own rows: prices are copied there, and keys of minima or candidate lists come back. The first GPU reads rows of the
-others only where a list does not suffice, and the costs of a sample.
+others only where a list that was made again does not suffice.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from lapwing.gpu.core.stratified import Members, SampleLists, stratified
 from lapwing.gpu.costs.canonical import CanonicalMatrix
 from lapwing.gpu.costs.sharded import ORDERS, Shards
 from lapwing.gpu.costs.upload import Copier
-from lapwing.gpu.runtime.arrays import GpuArray
+from lapwing.gpu.runtime.arrays import ITEM_BYTES, GpuArray, empty_array
 from lapwing.gpu.runtime.copies import fill_bytes, read, write
 from lapwing.gpu.runtime.device import Context
 from lapwing.gpu.runtime.launch import Kernel, kernels
@@ -300,6 +300,26 @@ class ShardedStartFinder(StartFinder):
         ends = [part.rows.stop for part in self._solve.parts]
         of_shard = np.searchsorted(ends, self._members[run][0], side="right")
         return int(np.searchsorted(of_shard, k)), int(np.searchsorted(of_shard, k + 1))
+
+    def _gather(self, matrix: CanonicalMatrix, run: int) -> GpuArray:
+        """The costs of a sample, which every GPU writes for its own rows, over the link."""
+        if not self._of_parts:
+            return super()._gather(matrix, run)
+        size = matrix.rows // run
+        costs = empty_array(self.context, (size, size), matrix.dtype, self.array_template)
+        for k, part in enumerate(self._solve.parts):
+            begin, end = self._range(k, run)
+            rows, cols = self._lists_of(k, run)
+            order(self.context, part.context)
+            if begin < end:
+                with part.context:
+                    shape = (part.matrix.row_stride, 1, end - begin, size, run, rows + 4 * begin, cols)
+                    out = costs.pointer + begin * size * ITEM_BYTES[matrix.dtype]
+                    gather = self._kernels_on(part.context)["gather"]
+                    gather.launch(part.context, end - begin, _THREADS, part.matrix.pointer, *shape, out)
+        for part in self._solve.others:
+            order(part.context, self.context)
+        return costs
 
     # --- bounds: every GPU's of its own rows ---
 
