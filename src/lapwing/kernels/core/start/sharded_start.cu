@@ -1,6 +1,6 @@
-// Prices to start from (core/start/start.cu) for a matrix in shards on several GPUs. gather, row_bounds and column_bounds
-// run on every GPU, over its own rows; the kernels of core/start/sorted.cuh, and `gather` of a small sample for them, on
-// the first GPU, which reads few costs of the others.
+// Prices to start from (core/start/start.cu) for a matrix in shards on several GPUs. gather, row_bounds and
+// column_bounds run on every GPU, over its own rows; the kernels of core/start/sorted.cuh, and `gather` of a small
+// sample for them, on the first GPU, which reads few costs of the others.
 #include "costs/sharded.cuh"
 
 #include "core/start/matrix.cuh"
