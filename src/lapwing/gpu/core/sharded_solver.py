@@ -37,7 +37,7 @@ from lapwing.gpu.runtime.workspace import Workspace
 _THREADS = SHARDED_START.constants["THREADS"]
 _NO_KEY = 0xFF  # bytes of a key that no row has lowered
 _NO_MORE = 0xFF  # of an order that ends a service
-_WORD = 8
+_WORD = 8  # bytes
 
 
 class ShardPart(CoreSolve):

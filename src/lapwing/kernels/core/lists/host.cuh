@@ -95,8 +95,8 @@ struct Listing {
             note_insufficient(team, i, relist_row(i));
         }
     }
-    // `relist` lists uncertified rows, before the coordinator requests those whose caches are insufficient.
     __device__ static void end(const State&) {}  // never called
+    // `relist` lists uncertified rows, before the coordinator requests those whose caches are insufficient.
     __device__ static void refresh_all(const Team&, uint32) {}
     __device__ static void refresh_one(const State&, const SearchRun&, int32) {}
     __device__ static const int32* insufficient_rows(const State& state) {

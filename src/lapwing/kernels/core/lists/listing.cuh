@@ -1,7 +1,7 @@
-// The interface by which rows are listed again and whole rows are read: struct Listing. Each program has one of four:
-// for a matrix, whole or in shards (core/lists/matrix.cuh), computed costs (core/lists/computed.cuh), a matrix on the
-// host (core/lists/host.cuh), or sparse costs (core/lists/sparse.cuh). The program's .cu file includes it before the
-// stages that use it.
+// The interface by which rows are listed again and whole rows are read: struct Listing. Each program has one of five:
+// for a matrix (core/lists/matrix.cuh), one in shards (core/lists/owners.cuh), computed costs
+// (core/lists/computed.cuh), a matrix on the host (core/lists/host.cuh), or sparse costs (core/lists/sparse.cuh). The
+// program's .cu file includes it before the stages that use it.
 //
 //   refresh(team, count)          lists the first `count` of refresh_rows under the present prices
 //   leave_open(team, run, count)  called before these rows are resolved: leaves those that may bring a column nearer,
