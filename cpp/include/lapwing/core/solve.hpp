@@ -38,6 +38,9 @@ struct PhaseTuning {
     // boxes it is no less than a multiple of what the phases have read, which others would read again.
     static constexpr std::int64_t kSearchReads = 3, kSearchLooks = 30, kSearchScans = 100;
     static constexpr std::int64_t kOfPhases = 2, kScansALook = 20;  // so many take as long as a read
+    // Searches that have matched one of so many rows may take so many budgets, since phases would begin anew.
+    static constexpr std::size_t kNearTheEnd = 2;
+    static constexpr std::int64_t kToTheEnd = 8;
     // Dense rows read, if another method can take over. At m = 1000 and 8000 structured costs take 3 to 5 and 3 to 8 a
     // row, others 1 to 8; those of which lists tell nothing 20 to 1500, in a sample, too, unless it is small.
     static std::int64_t most_reads(Index m, bool structured) {
@@ -188,15 +191,22 @@ bool search_paths(CoreState<T>& state, bool limited, Solution<Dual<T>>& solution
     state.progress.stage = "search";
     const std::int64_t least = PhaseTuning::kOfPhases * read_by_phases;
     const std::int64_t each = state.lists.has_boxes() ? PhaseTuning::kSearchLooks : PhaseTuning::kSearchReads;
-    const std::int64_t reads = state.scratch.dense_rows_read + std::max(each * state.m, least);
-    const std::int64_t scans =
-        state.rows_scanned + std::max(PhaseTuning::kSearchScans * state.m, PhaseTuning::kScansALook * least);
+    const std::int64_t reads = std::max(each * state.m, least),
+                       scans = std::max(PhaseTuning::kSearchScans * state.m, PhaseTuning::kScansALook * least);
+    const std::int64_t read = state.scratch.dense_rows_read, scanned = state.rows_scanned;
+    // Whether the searches took more than so many budgets.
+    const auto took = [&](std::int64_t budgets) {
+        return state.scratch.dense_rows_read - read > budgets * reads || state.rows_scanned - scanned > budgets * scans;
+    };
     PathSearch<T> search(state);
     state.progress.matched = state.matched();
     double bound = state.preview();
-    for (const Index i : free_rows(state)) {
+    const std::vector<Index> free = free_rows(state);
+    for (std::size_t k = 0; k < free.size(); ++k) {
+        const Index i = free[k];
         if (state.is_to_end()) return false;
-        if (limited && (state.scratch.dense_rows_read > reads || state.rows_scanned > scans)) return false;
+        const bool is_near_the_end = k >= free.size() / PhaseTuning::kNearTheEnd;
+        if (limited && took(is_near_the_end ? PhaseTuning::kToTheEnd : 1)) return false;
         switch (search.augment(i)) {
             case SearchOutcome::augmented:
                 ++state.progress.matched;
