@@ -72,6 +72,15 @@ def test_rows_in_general_position_that_tell_columns_little_apart_stay_with_the_c
     assert result.statistics["dense_rows_read"] < 50 * len(cost)
 
 
+@pytest.mark.parametrize("seed", [1, 3])
+def test_searches_that_are_near_their_end_go_on(seed):
+    """Phases that began anew read rows eight times as often, and left nearly all rows free."""
+    cost = np.random.default_rng([seed, 1537]).weibull(0.3, (1537, 1537))
+    result = lw.solve(cost, method="core", threads=1)
+    assert result.certificate.complete and result.statistics["phases"] == 3
+    assert result.statistics["dense_rows_read"] < 1.2 * len(cost)
+
+
 @pytest.mark.parametrize("name", ["disjoint", "lowrank:1"])
 def test_large_structured_costs_stay_with_the_core(name):
     """Their smallest sample reads more rows the larger it is; other methods take 6 to 20 times as long."""
