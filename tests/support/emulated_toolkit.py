@@ -171,8 +171,9 @@ class PoolBuffer(Buffer):
         self._where = BACKGROUND.current()
 
     def __del__(self):
-        self.note_overrun()
-        BACKGROUND.keep(self._where, self.memory)
+        if hasattr(self, "_where"):  # Ctrl-C may come while it is made
+            self.note_overrun()
+            BACKGROUND.keep(self._where, self.memory)
 
 
 class Pool:
