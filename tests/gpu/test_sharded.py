@@ -65,29 +65,23 @@ def test_any_layout_of_the_host(gpus, order):
     assert_optimal(lw.solve(cost[:, :300], device=gpus(2)), cost[:, :300])
 
 
-@pytest.mark.parametrize("stratified", [False, True])
-def test_samples(gpus, monkeypatch, stratified):
-    """With thresholds so low that small problems take all steps of large ones."""
+@pytest.fixture
+def structured(monkeypatch):
+    """Thresholds so low that small problems take all steps of large ones: samples, and lists made again and again."""
     monkeypatch.setattr(core_start, "LEAST_ROWS", 20)
     monkeypatch.setattr(core_start, "_FIRST_SAMPLE", 33)
     monkeypatch.setattr(core_start, "EXPLORING", replace(EXPLORING, warm_up=0, structure_threshold=-1.0))
+
+
+@pytest.mark.parametrize("stratified", [False, True])
+def test_samples(gpus, structured, monkeypatch, stratified):
     if not stratified:
         monkeypatch.setattr(core_start.StartFinder, "_find_orders", lambda *_: [])
     cost = draw((150, 150), "float32", 3, "points")
     result = lw.solve(cost, device=gpus(3))
     assert_optimal(result, cost)
     assert result.statistics["levels"] >= 1
-    if not stratified:
-        assert_same(result, lw.solve(cost, device="cuda"))
-
-
-@pytest.fixture
-def structured(monkeypatch):
-    """Small problems are listed a second time, and then again and again."""
-    monkeypatch.setattr(core_start, "LEAST_ROWS", 20)
-    monkeypatch.setattr(core_start, "_FIRST_SAMPLE", 33)
-    monkeypatch.setattr(core_start, "EXPLORING", replace(EXPLORING, warm_up=0, structure_threshold=-1.0))
-    monkeypatch.setattr(core_start.StartFinder, "_find_orders", lambda *_: [])
+    assert_same(result, lw.solve(cost, device="cuda"))
 
 
 @pytest.fixture

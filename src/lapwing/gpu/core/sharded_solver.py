@@ -251,7 +251,7 @@ class ShardedSolve(ShardPart):
 
 
 class ShardedStartFinder(StartFinder):
-    """See `StartFinder`; samples have lists of rows and columns, in which the rows of a shard follow each other."""
+    """See `StartFinder`; samples have lists of rows and columns, in their order: so rows of a shard are neighbours."""
 
     def __init__(self, solve: ShardedSolve, monitor: Monitor, array_template: GpuArray | None = None) -> None:
         super().__init__(solve.context, monitor, array_template)
@@ -270,14 +270,10 @@ class ShardedStartFinder(StartFinder):
     def _choose_samples(self, runs: list[int], sides: list[Neighbours]) -> None:
         if sides:
             rows, cols = (side.order() for side in sides)
-            members = stratified(rows, cols, runs)
+            self._members = stratified(rows, cols, runs)
         else:
             size = self._solve.matrix.rows
-            members = {run: (hashed(size, run, ROW_SALT), hashed(size, run, COL_SALT)) for run in runs}
-        ends = [part.rows.stop for part in self._solve.parts]
-        for run, (rows, cols) in members.items():
-            by_shard = np.argsort(np.searchsorted(ends, rows, side="right"), kind="stable")
-            self._members[run] = rows[by_shard], cols
+            self._members = {run: (hashed(size, run, ROW_SALT), hashed(size, run, COL_SALT)) for run in runs}
         lists = []
         for part in self._solve.parts:
             with part.context:
@@ -297,9 +293,8 @@ class ShardedStartFinder(StartFinder):
         rows = self._solve.parts[k].rows
         if run == 1:
             return rows.start, rows.stop
-        ends = [part.rows.stop for part in self._solve.parts]
-        of_shard = np.searchsorted(ends, self._members[run][0], side="right")
-        return int(np.searchsorted(of_shard, k)), int(np.searchsorted(of_shard, k + 1))
+        begin, end = np.searchsorted(self._members[run][0], (rows.start, rows.stop))
+        return int(begin), int(end)
 
     def _gather(self, matrix: CanonicalMatrix, run: int) -> GpuArray:
         """The costs of a sample, which every GPU writes for its own rows, over the link."""

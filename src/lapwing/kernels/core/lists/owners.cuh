@@ -10,8 +10,8 @@
 // Invariant: from an order to its answer the prices and refresh_rows stay as they are, and nobody else reads or writes
 // the lists of these rows. The lists are those that the first GPU would make.
 //
-// Cost: two words over the link and two barriers of the other grid, about 10 us, beside the prices; the first GPU lists
-// its own rows meanwhile.
+// Cost: two words over the link and two barriers of the other grid, beside the prices; the first GPU lists its own rows
+// meanwhile.
 #pragma once
 #include "core/lists/matrix.cuh"
 #include "core/problem.cuh"
