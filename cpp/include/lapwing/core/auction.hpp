@@ -136,16 +136,20 @@ bool Auction<T>::refresh_lists() {
     if (undecided_.empty() || stop) return !stop;
     s_.lists.keep_prices_fresh(s_.v.data(), s_.scratch);
     const bool refreshed = s_.owners() != nullptr && s_.refresh_by_owners(undecided_rows());
+    const auto count = static_cast<Index>(undecided_.size());
+    const Index piece = std::clamp<Index>(AuctionTuning::kCostsPerPiece / s_.n, 1, rows_at_a_time(s_.problem));
+    const Index taken_meanwhile = s_.team.threads() * piece;  // by the other threads, about
     const auto refresh = [&](Index begin, Index end, ListScratch<T>& scratch) {
         scratch.forget();
         for (Index k = begin; k < end && !stop.load(std::memory_order_relaxed); ++k) {
             Bid& bid = bids_[undecided_[k]];
-            if (!refreshed) s_.lists.refresh(bid.row, s_.v.data(), scratch);
+            const Index next = k + 1 < end ? k + 1 : begin + taken_meanwhile;
+            if (!refreshed)
+                s_.lists.refresh(bid.row, s_.v.data(), scratch, next < count ? bids_[undecided_[next]].row : -1);
             read_list(s_, bid.row, scratch, bid.best);
         }
     };
-    const Index piece = std::clamp<Index>(AuctionTuning::kCostsPerPiece / s_.n, 1, rows_at_a_time(s_.problem));
-    s_.share(static_cast<Index>(undecided_.size()), piece, refresh, [&] {
+    s_.share(count, piece, refresh, [&] {
         if (s_.control.poll(s_.progress)) stop.store(true, std::memory_order_relaxed);
     });
     return !stop;

@@ -28,8 +28,8 @@ template <class T>
 struct CoreKernels {
     using D = Dual<T>;
     Index (*collect)(const T* row, Index n, const D* v, D limit, Index* found, D* value);
-    using ListRow = Index (*)(const T* row, Index n, const D* v, D guess, Index origin, Index capacity, T most,
-                              Index* cols, T* costs, D* tau, Index* found, D* value);
+    using ListRow = Index (*)(const T* row, const T* next, Index n, const D* v, D guess, Index origin, Index capacity,
+                              T most, Index* cols, T* costs, D* tau, Index* found, D* value);
     ListRow list_row, list_row_checked;
     D (*minimum)(const T* row, Index n, const D* v);
     Index (*nearest)(const T* row, Index n, const D* v, T most, D* values);

@@ -2,6 +2,8 @@
 //
 // Costs are read as T and taken as Dual<T>; `signed_cost` gives the cost that is minimised (sign.hpp). A row is
 // contiguous. Each function is one or two passes over at most a row, which stays in the first or second cache level.
+#include "lapwing/simd/lanes.inc.hpp"
+
 namespace lapwing {
 namespace LAPWING_TARGET {
 
@@ -61,7 +63,7 @@ struct RowKernels {
         for (; j + kGroups <= n; j += kGroups) {
             for (int t = 0; t < kVectors; ++t)
                 minima[t] = vmin(costs_at(row + j + t * kLanes) - load<Vec<D>>(v + j + t * kLanes), minima[t]);
-            if constexpr (kCheck) prefetch_next_row(row, n, j);
+            if constexpr (kCheck) prefetch(row + n + j);
             if constexpr (kCheck)
                 for (int t = 0; t < kGroups; t += 2 * kWidth) {
                     largest = largest_bits(largest, row + j + t);
@@ -105,17 +107,18 @@ struct RowKernels {
     // Appends the columns with c - v <= limit until there are `enough` (a block of 64 may overshoot). With kCheck as in
     // threshold, if it gets to the end.
     template <bool kCheck>
-    static Index scan_columns(const T* row, Index n, const D* v, D limit, Index enough, Index* found, T most,
-                              bool* odd) {
+    static Index scan_columns(const T* row, const T* next, Index n, const D* v, D limit, Index enough, Index* found,
+                              T most, bool* odd) {
         const Vec<D> limits = broadcast<D>(limit);
         BitVector largest{};
         Index count = 0, j = 0;
         for (; j + 64 <= n && count <= enough; j += 64) {
             std::uint64_t mask = 0;
             for (int t = 0; t < 64; t += kLanes)
-                mask |= static_cast<std::uint64_t>(movemask(reduced(row, j + t, v) <= limits)) << t;
+                mask |= static_cast<std::uint64_t>(bits(less_equal(reduced(row, j + t, v), limits))) << t;
+            if constexpr (!kCheck) prefetch_ahead(row, next, n, j);
             if constexpr (kCheck) {
-                prefetch_next_row(row, n, j);
+                prefetch(row + n + j);
                 for (int t = 0; t < 64; t += kWidth) largest = largest_bits(largest, row + j + t);
             }
             count = append_bits(mask, j, found, count);
@@ -138,15 +141,15 @@ struct RowKernels {
         Index count = 0, tied = 0;
         for (Index b = 0; b < blocks; ++b) {
             const Index j = 64 * (first + b < blocks ? first + b : first + b - blocks);
-            std::uint64_t less = 0, equal = 0;
+            std::uint64_t below = 0, tying = 0;
             for (int t = 0; t < 64; t += kLanes) {
                 const Vec<D> r = reduced(row, j + t, v);
-                less |= static_cast<std::uint64_t>(movemask(r < limits)) << t;
-                equal |= static_cast<std::uint64_t>(movemask(r == limits)) << t;
+                below |= static_cast<std::uint64_t>(bits(less(r, limits))) << t;
+                tying |= static_cast<std::uint64_t>(bits(equal(r, limits))) << t;
             }
-            if (b == 0) last = std::exchange(equal, equal & from_origin) & ~from_origin;
-            count = append_bits(less, j, found, count);
-            if (equal != 0 && tied < capacity) tied = append_bits(equal, j, ties, tied);
+            if (b == 0) last = std::exchange(tying, tying & from_origin) & ~from_origin;
+            count = append_bits(below, j, found, count);
+            if (tying != 0 && tied < capacity) tied = append_bits(tying, j, ties, tied);
         }
         for (Index j = blocks * 64; j < n; ++j) {
             const D r = cost_at(row + j) - v[j];
@@ -163,7 +166,7 @@ struct RowKernels {
     // The columns that are not forbidden and have c - v <= limit, and these values; returns their number. `found` and
     // `value` have room for n + 64 entries.
     static Index collect(const T* row, Index n, const D* v, D limit, Index* found, D* value) {
-        const Index count = scan_columns<false>(row, n, v, limit, n, found, T{0}, nullptr);
+        const Index count = scan_columns<false>(row, nullptr, n, v, limit, n, found, T{0}, nullptr);
         return evaluate(row, v, found, value, count);
     }
 
@@ -171,17 +174,18 @@ struct RowKernels {
     // one; no column left out has less than *tau. Returns their number; *tau is kInfinity when nothing was left out.
     // `guess` is a value of *tau to try first, which saves the pass of `threshold` where it gives a list of useful
     // length; kInfinity: none. Of ties at *tau those from column `origin` on are taken, so that rows that are all alike
-    // list different columns. `found` and `value` are scratch. With kCheck, returns -1 if the row holds a NaN or a
-    // finite magnitude above `most`.
+    // list different columns. `found` and `value` are scratch. `next`: the row that is read after this one, or null.
+    // With kCheck, returns -1 if the row holds a NaN or a finite magnitude above `most`, and takes the row that follows
+    // in memory for the next one.
     template <bool kCheck>
-    static Index list_row(const T* row, Index n, const D* v, D guess, Index origin, Index capacity, T most, Index* cols,
-                          T* costs, D* tau, Index* found, D* value) {
+    static Index list_row(const T* row, const T* next, Index n, const D* v, D guess, Index origin, Index capacity,
+                          T most, Index* cols, T* costs, D* tau, Index* found, D* value) {
         const Index enough = n <= capacity ? n : 4 * capacity;
         D limit = n <= capacity ? kInfinity<D> : guess;
         Index count = 0;
         bool odd = false;
         if (n <= capacity || guess < kInfinity<D>)
-            count = scan_columns<kCheck>(row, n, v, limit, enough, found, most, &odd);
+            count = scan_columns<kCheck>(row, next, n, v, limit, enough, found, most, &odd);
         if (n > capacity && (count < 2 * capacity / 5 || count > enough)) {
             limit = threshold<kCheck>(row, n, v, most, &odd);
             count = scan_ties(row, n, v, limit, origin, capacity, found);
@@ -224,28 +228,32 @@ struct RowKernels {
         return kept;
     }
 
-    // Moves the `keep` smallest values to the front; returns the smallest of the rest.
+    // Moves the values below a limit (or, with kTies, up to it) to the front of [low, high); returns where they end. On
+    // random values a branch would often be mispredicted, which takes longer than to exchange two.
+    template <bool kTies>
+    static LAPWING_INLINE Index partition(Index* found, D* value, Index low, Index high, D limit) {
+        Index end = low;
+        for (Index k = low; k < high; ++k) {
+            const D x = value[k];
+            const Index j = found[k];
+            value[k] = value[end], found[k] = found[end];
+            value[end] = x, found[end] = j;
+            end += kTies ? x <= limit : x < limit;
+        }
+        return end;
+    }
+    // Moves the `keep` smallest values to the front, in two parallel arrays; returns the smallest of the rest.
+    // Quickselect, with the middle element as pivot.
     static D keep_smallest(Index* found, D* value, Index count, Index keep) {
-        // Quickselect on two parallel arrays, with the middle element as pivot.
-        Index low = 0, high = count - 1;
-        while (low < high) {
+        Index low = 0, high = count;
+        while (low < keep && keep < high) {
             const D pivot = value[low + (high - low) / 2];
-            Index a = low, b = high;
-            while (a <= b) {
-                while (value[a] < pivot) ++a;
-                while (pivot < value[b]) --b;
-                if (a <= b) {
-                    std::swap(value[a], value[b]);
-                    std::swap(found[a], found[b]);
-                    ++a, --b;
-                }
+            Index end = partition<false>(found, value, low, high, pivot);
+            if (end == low) {  // none is below the pivot
+                end = partition<true>(found, value, low, high, pivot);
+                if (keep <= end) break;
             }
-            if (keep <= b)
-                high = b;
-            else if (keep >= a)
-                low = a;
-            else
-                break;
+            (keep <= end ? high : low) = end;
         }
         D rest = value[keep];
         for (Index t = keep + 1; t < count; ++t) rest = value[t] < rest ? value[t] : rest;
@@ -268,10 +276,20 @@ struct RowKernels {
         return best;
     }
 
-    // Asks for 64 costs of the next row, if it follows this one in memory: a first pass waits for memory otherwise.
-    static LAPWING_INLINE void prefetch_next_row(const T* row, Index n, Index j) {
+    // Asks for 64 costs.
+    static LAPWING_INLINE void prefetch(const T* costs) {
         constexpr int kLine = 64 / sizeof(T);
-        for (int t = 0; t < 64; t += kLine) __builtin_prefetch(row + n + j + t, 0, 2);
+        for (int t = 0; t < 64; t += kLine) __builtin_prefetch(costs + t, 0, 2);
+    }
+    // Asks for the costs that a first pass reads 8 KB after j: of this row, and then of the next one, if it is known.
+    // By itself a CPU reads ahead within a page of 4 KB, and rows that are read out of order wait for memory.
+    static LAPWING_INLINE void prefetch_ahead(const T* row, const T* next, Index n, Index j) {
+        constexpr Index kAhead = 8192 / sizeof(T);
+        const Index at = j + (kAhead < n ? kAhead : n);
+        if (at < n)
+            prefetch(row + at);
+        else if (next != nullptr)
+            prefetch(next + (at - n));
     }
 
     // The column of the smallest c[j] - v[j], that value and the second smallest, in values[0] and [1]; -1 if the row
@@ -281,7 +299,7 @@ struct RowKernels {
         BitVector largest{};
         Index j = 0;
         for (; j + 64 <= n; j += 64) {
-            prefetch_next_row(row, n, j);
+            prefetch(row + n + j);
             for (int t = 0; t < 64; t += 2 * kLanes) {
                 const Vec<D> r = reduced(row, j + t, v), r2 = reduced(row, j + t + kLanes, v);
                 second = vmin(second, vmax(first, r));
@@ -311,7 +329,7 @@ struct RowKernels {
         if (!(best < kInfinity<D>)) return -1;
         const Vec<D> wanted = broadcast<D>(best);
         for (j = 0; j + kLanes <= n; j += kLanes)
-            if (const unsigned mask = movemask(reduced(row, j, v) == wanted); mask != 0)
+            if (const unsigned mask = bits(equal(reduced(row, j, v), wanted)); mask != 0)
                 return j + static_cast<Index>(__builtin_ctz(mask));
         for (; j < n; ++j)
             if (cost_at(row + j) - v[j] == best) return j;
@@ -323,16 +341,17 @@ struct RowKernels {
     static D scan_below(const T* row, Index n, D limit, T most, Index* found, D* value, Index* count) {
         constexpr bool kFloat = std::is_floating_point_v<T>;
         const D lowest = kFloat ? -static_cast<D>(most) : std::numeric_limits<D>::lowest();
+        const Vec<D> limits = broadcast<D>(limit);
         Vec<D> largest = broadcast<D>(lowest), largest2 = largest;
         auto valid = largest == largest;
         Index kept = 0, j = 0;
         for (; j + 64 <= n; j += 64) {
-            prefetch_next_row(row, n, j);
+            prefetch(row + n + j);
             std::uint64_t mask = 0;
             for (int t = 0; t < 64; t += 2 * kLanes) {
                 const Vec<D> c = costs_at(row + j + t), c2 = costs_at(row + j + t + kLanes);
-                mask |= static_cast<std::uint64_t>(movemask(c < limit)) << t;
-                mask |= static_cast<std::uint64_t>(movemask(c2 < limit)) << (t + kLanes);
+                mask |= static_cast<std::uint64_t>(bits(less(c, limits))) << t;
+                mask |= static_cast<std::uint64_t>(bits(less(c2, limits))) << (t + kLanes);
                 largest = vmax(largest, c);
                 largest2 = vmax(largest2, c2);
                 if constexpr (kFloat) valid &= (c >= lowest) & (c2 >= lowest);  // no NaN is
@@ -385,38 +404,27 @@ struct RowKernels {
         for (int l = 0; l < kLanes; ++l) prices[l] = v[cols[t + l]];
         const Vec<D> r = load_as<D>(costs + t) - load<Vec<D>>(prices);
         if (t + kLanes <= count) return r;
-        Vec<D> masked = r;
-        for (int l = 0; l < kLanes; ++l)
-            if (t + l >= count) masked[l] = kInfinity<D>;
-        return masked;
+        return select(less(lane_numbers(), broadcast(std::int64_t{count - t})), r, broadcast(kInfinity<D>));
     }
 
     // The place of the smallest reduced cost in a candidate list (-1: none), its value, and the second smallest.
     static BestInList<D> best_in_list(const T* costs, const Index* cols, Index count, const D* v) {
-        D values[kMaxCapacity];
-        Vec<D> first = broadcast<D>(kInfinity<D>), second = first;
+        Vec<D> first = broadcast(kInfinity<D>), second = first;
+        Lanes where{};
         for (Index t = 0; t < count; t += kLanes) {
             const Vec<D> r = reduced_at(costs, cols, t, count, v);
-            store(values + t, r);
-            second = vmin(second, vmax(first, r));
-            first = vmin(first, r);
+            where = select(less(r, first), broadcast(std::int64_t{t}), where);
+            second = lane_min(second, lane_max(first, r));
+            first = lane_min(first, r);
         }
-        BestInList<D> best{-1, horizontal_min<D>(first), kInfinity<D>};
-        if (!(best.first < kInfinity<D>)) return best;
-        const Vec<D> least = broadcast<D>(best.first);
-        const unsigned lanes = movemask(first == least);
-        if (lanes == 0) refuse_changed_costs();  // NaN in the list
-        const unsigned lane = __builtin_ctz(lanes);
-        for (int l = 0; l < kLanes; ++l) {  // every other lane's first, and this lane's second
-            const D x = static_cast<unsigned>(l) == lane ? second[l] : first[l];
-            best.second = x < best.second ? x : best.second;
-        }
-        for (Index t = static_cast<Index>(lane); t < count; t += kLanes)
-            if (values[t] == best.first) {
-                best.place = t;
-                return best;
-            }
-        refuse_changed_costs();
+        const Vec<D> mine = first;
+        two_smallest_of_lanes(first, second);
+        if (!(first[0] < kInfinity<D>)) return {-1, first[0], kInfinity<D>};
+        const unsigned at = bits(equal(mine, first));
+        if (at == 0) refuse_changed_costs();  // NaN in the list
+        std::int64_t places[kLanes];
+        store(places, where + lane_numbers());
+        return {static_cast<Index>(places[__builtin_ctz(at)]), first[0], second[0]};
     }
 
     // Places and values of the list's reduced costs below `limit`; returns their number.
@@ -426,7 +434,7 @@ struct RowKernels {
         Index kept = 0;
         for (Index t = 0; t < count; t += kLanes) {
             const Vec<D> r = reduced_at(costs, cols, t, count, v);
-            for (unsigned mask = movemask(r < limits); mask != 0; mask &= mask - 1) {
+            for (unsigned mask = bits(less(r, limits)); mask != 0; mask &= mask - 1) {
                 const int l = __builtin_ctz(mask);
                 places[kept] = t + l;
                 reduced[kept++] = r[l];

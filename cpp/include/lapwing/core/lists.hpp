@@ -200,10 +200,11 @@ class CandidateLists {
         if (scratch.rows_since_prices < std::max(n_ / kColumnsARow, BoxTuning::kTrials)) return;
         if (!judge_boxes(v, BoxTuning::kHopeless, scratch) && boxes_ != nullptr) retake_prices(v, scratch);
     }
-    // Lists row i again. Rows can be refreshed from several threads.
-    void refresh(Index i, const D* v, ListScratch<T>& scratch) {
+    // Lists row i again; row `next`, if it is known (not -1), is read after it. Rows can be refreshed from several
+    // threads.
+    void refresh(Index i, const D* v, ListScratch<T>& scratch, Index next = -1) {
         if (count_[i] == 1 && tau_[i] < kInfinity<D>) return extend(i, v, scratch);
-        relist(i, v, wider(i, v), scratch);
+        relist(i, v, wider(i, v), scratch, next);
     }
     // The limit of a refresh: a list about as wide as before and somewhat wider, since this row needs it; kInfinity:
     // none is known.
@@ -213,9 +214,9 @@ class CandidateLists {
                                                               : kInfinity<D>;
     }
     // Lists the columns of row i with c - v up to a limit, if their number is useful.
-    void relist(Index i, const D* v, D limit, ListScratch<T>& scratch) {
+    void relist(Index i, const D* v, D limit, ListScratch<T>& scratch, Index next = -1) {
         if (boxes_ == nullptr) {
-            list(kernels_.list_row, i, scratch.dense_row(i), v, limit, scratch);
+            list(kernels_.list_row, i, scratch.dense_row(i), v, limit, scratch, next);
             return;
         }
         if (limit < kInfinity<D>) list_near(i, v, capacity_, limit, scratch);
@@ -320,9 +321,10 @@ class CandidateLists {
     }
     // Returns false if `kernel` checks the row and finds a NaN.
     bool list(typename CoreKernels<T>::ListRow kernel, Index i, const T* row, const D* v, D guess,
-              ListScratch<T>& scratch) {
-        count_[i] = kernel(row, n_, v, guess, origin(i), capacity_, most_, cols_.data() + at(i), costs_.data() + at(i),
-                           &tau_[i], scratch.found.data(), scratch.value.data());
+              ListScratch<T>& scratch, Index next = -1) {
+        const T* const ahead = next >= 0 ? scratch.reader.place_of(next) : nullptr;
+        count_[i] = kernel(row, ahead, n_, v, guess, origin(i), capacity_, most_, cols_.data() + at(i),
+                           costs_.data() + at(i), &tau_[i], scratch.found.data(), scratch.value.data());
         if (count_[i] < 0) {
             count_[i] = 0;
             return false;

@@ -157,6 +157,9 @@ class RowReader {
         return copy_.data() + static_cast<std::size_t>(i - held_) * static_cast<std::size_t>(cost_.cols);
     }
 
+    // Where row i lies, if in memory and contiguous; else null.
+    const T* place_of(Index i) const { return source_ == nullptr && cost_.col_stride == 1 ? cost_.row(i) : nullptr; }
+
   private:
     void copy_from(Index i) {
         held_ = i, held_end_ = i + 1;

@@ -25,8 +25,8 @@ struct ScalarRowKernels {
     }
 
     // Half of the capacity where nothing is guessed; `most` is for floating-point costs alone.
-    static Index list_row(const F* row, Index n, const F* v, F guess, Index origin, Index capacity, F /*most*/,
-                          Index* cols, F* costs, F* tau, Index* found, F* value) {
+    static Index list_row(const F* row, const F* /*next*/, Index n, const F* v, F guess, Index origin, Index capacity,
+                          F /*most*/, Index* cols, F* costs, F* tau, Index* found, F* value) {
         const Index wanted = capacity / 2;
         F limit = kInfinity<F>;
         Index count = 0;

@@ -32,7 +32,8 @@
 // problems", Computing 38 (1987) 325-340. Complexity O(rows^2 cols). Deviations: dense distances instead of a partition
 // of the columns (a scan is then one pass of vector instructions), free columns are preferred among ties and so are
 // those that can be made free (jv/pairs.inc.hpp), and the bounds on step 2.
-#include "lapwing/jv/lanes.inc.hpp"
+#include "lapwing/simd/lanes.inc.hpp"
+
 #include "lapwing/jv/memory.inc.hpp"
 #include "lapwing/jv/pairs.inc.hpp"
 #include "lapwing/jv/rows.inc.hpp"

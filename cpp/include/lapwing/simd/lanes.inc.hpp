@@ -1,4 +1,4 @@
-// Comparisons, selections and reductions over the lanes of one vector, for jv/scan.inc.hpp (see simd/vector.inc.hpp).
+// Comparisons, selections and reductions over the lanes of one vector (see vector.inc.hpp).
 //
 // A mask is a mask register with AVX-512, otherwise a vector of all-ones and zeros.
 namespace lapwing {
@@ -12,6 +12,10 @@ LAPWING_INLINE Mask less(Vec<double> a, Vec<double> b) {
     return _mm512_cmp_pd_mask((__m512d)a, (__m512d)b, _CMP_LT_OQ);
 }
 LAPWING_INLINE Mask less(Lanes a, Lanes b) { return _mm512_cmplt_epi64_mask((__m512i)a, (__m512i)b); }
+LAPWING_INLINE Mask less_equal(Vec<double> a, Vec<double> b) {
+    return _mm512_cmp_pd_mask((__m512d)a, (__m512d)b, _CMP_LE_OQ);
+}
+LAPWING_INLINE Mask less_equal(Lanes a, Lanes b) { return _mm512_cmple_epi64_mask((__m512i)a, (__m512i)b); }
 LAPWING_INLINE Mask equal(Vec<double> a, Vec<double> b) {
     return _mm512_cmp_pd_mask((__m512d)a, (__m512d)b, _CMP_EQ_OQ);
 }
@@ -37,6 +41,10 @@ using Mask = Lanes;
 template <class V>
 LAPWING_INLINE Mask less(V a, V b) {
     return (Mask)(a < b);
+}
+template <class V>
+LAPWING_INLINE Mask less_equal(V a, V b) {
+    return (Mask)(a <= b);
 }
 template <class V>
 LAPWING_INLINE Mask equal(V a, V b) {
