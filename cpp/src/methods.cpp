@@ -227,7 +227,7 @@ Solution<Dual<T>> solve_jv_or_core(const Problem<T>& problem, int threads, Contr
 
 template <class T>
 Solution<Dual<T>> solve_core_or_jv(const Problem<T>& problem, int threads, Control& control) {
-    constexpr Index kFewRows = 1536;  // of structured costs, jv first
+    constexpr Index kFewRows = 1200;  // of structured costs, jv first
     Solution<Dual<T>> solution;
     if (has_caps(problem) && solve_capped(problem, control, solution)) return solution;
     if (solve_padded(problem, control, solution)) return solution;

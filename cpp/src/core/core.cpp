@@ -179,7 +179,7 @@ void Solver<T>::solve(CoreState<T>& state, const Dual<T>* start_v, const Index* 
         const bool structured = state.start_levels > 0;
         limit(state, structured && general_ ? PhaseTuning::most_general_reads(state.m)
                                             : PhaseTuning::most_reads(state.m, structured));
-        if (structured) state.asks_at = PhaseTuning::kAlone * state.m;
+        state.asks_at = PhaseTuning::alone(state.m, structured);
         if (control_.look(state.progress)) std::fill(state.v.begin(), state.v.end(), Dual<T>{0});  // half-made ones
     }
     for (int attempt = 0;; ++attempt) {
@@ -310,7 +310,7 @@ double Solver<T>::start_from_sample(CoreState<T>& state, Sample<T>* drawn) {
             error = start_from_sample(part, &sample);
             if (gives_up_with(part, state) || error == 0) return 0;
             if (!general_) limit(part, PhaseTuning::most_reads(part.m, true));
-            part.asks_at = PhaseTuning::kAlone * part.m;
+            part.asks_at = PhaseTuning::alone(part.m, true);
             error = StartTuning::kOfMove * price(part, error).price;
             if (gives_up_with(part, state)) return 0;
         }

@@ -7,6 +7,7 @@
 // shortest augmenting paths with epsilon scaling; Jonker and Volgenant (Computing 38, 1987); Bertsekas (1988).
 #pragma once
 
+#include <limits>
 #include <numeric>
 
 #include "lapwing/core/auction.hpp"
@@ -51,10 +52,16 @@ struct PhaseTuning {
     // The same where few pairs of a sample are tight (few_pairs_are_tight), though rows tell their columns apart
     // little: clouds that lie apart, distances that are maximised, lines. They take 8 to 80, and jv 50 to 800.
     static std::int64_t most_general_reads(Index m) { return static_cast<std::int64_t>(2 * std::sqrt(m) * m); }
-    // Dense rows read, for each row, of structured costs, or of a sample of them, before another method may try. At
-    // m = 2000 most take 2 to 7, clouds that lie apart 10 to 15, ten unequal groups with a penalty between them 60 to
-    // 90, where jv takes 20 to 30.
-    static constexpr std::int64_t kAlone = 16;
+    // The effort (CoreState::effort) on structured costs, or on a sample of them, after which another method may try.
+    // At m = 2000 most take 2 to 7 a row, clouds that lie apart 10 to 15, ten unequal groups with a penalty between
+    // them 60 to 90, where jv takes 20 to 30. jv reads few rows fast: then it may try sooner, and also of other costs,
+    // of which core takes 2 a row as a rule, and 40 where they have a heavy tail towards their least (jv 4 to 20).
+    static std::int64_t alone(Index m, bool structured) {
+        constexpr Index kFewRows = 1536;
+        constexpr std::int64_t kStructured = 16, kFewStructured = 8, kFewUnstructured = 5;
+        if (m <= kFewRows) return (structured ? kFewStructured : kFewUnstructured) * m;
+        return structured ? kStructured * m : std::numeric_limits<std::int64_t>::max();
+    }
     // The same of the smallest sample when it is priced from nothing: disjoint costs take 10 a row at m = 250 and 15 at
     // 500, costs of rank one 18 and 26, (x - 2y)^2 37 and more at 250.
     static std::int64_t most_probe_reads(Index m) { return std::max<std::int64_t>(40, m / 12) * m; }

@@ -58,7 +58,7 @@ struct CoreState {
     std::int64_t rows_scanned = 0, paths = 0, phases = 0;
     static constexpr std::int64_t kGivenUp = -1, kNoLimit = std::numeric_limits<std::int64_t>::max();
     std::int64_t most_reads = kNoLimit;  // dense rows, before another method takes over; or kGivenUp
-    std::int64_t asks_at = kNoLimit;     // dense rows, after which another method may try (Control::let_another_try)
+    std::int64_t asks_at = kNoLimit;     // effort(), after which another method may try (Control::let_another_try)
     int start_levels = 0;                // sampled levels that v comes from; 1 for prices from regret
     Index looked_at = 0;                 // the row where refresh_by_owners has stopped to look
     Statistics stages;                   // seconds and dense rows read of each
@@ -149,10 +149,15 @@ struct CoreState {
         for (auto& helper : helpers)
             if (helper != nullptr) use(*helper);
     }
+    // In dense rows: those read, and the scans of lists, which take as long as a read of so many columns each.
+    std::int64_t effort() const {
+        constexpr std::int64_t kColumns = 256;
+        return scratch.dense_rows_read + rows_scanned * kColumns / n;
+    }
     bool has_read_too_much() const { return scratch.dense_rows_read > most_reads; }
     // The same, after another method has tried, if it is time.
     bool is_to_end() {
-        if (scratch.dense_rows_read > asks_at) {
+        if (effort() > asks_at) {
             asks_at = kNoLimit;
             if (control.another_solves()) most_reads = kGivenUp;
         }
