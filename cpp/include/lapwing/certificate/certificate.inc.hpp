@@ -5,6 +5,8 @@
 // is b raised by more than what is rounded off. Let s be fl(a + b). A cost above s is not below a + b, since no double
 // is between s and that sum; a cost of s is not if s was not rounded down, which an error-free addition tells; a lower
 // cost is a violation. Pairs that are not certain go to exact code, one by one.
+#include "lapwing/simd/lanes.inc.hpp"
+
 namespace lapwing {
 namespace LAPWING_TARGET {
 
@@ -67,25 +69,25 @@ template <bool kMaximize, class T>
 LAPWING_INLINE std::uint64_t certificate_doubtful(const T* cost, Index from, Index to, double a, const double* raised) {
     const auto above = [a](const T* given, const double* cross) __attribute__((always_inline)) {
         const auto c = load_as<double>(given), b = load_as<double>(cross);
-        return std::uint64_t{movemask(kMaximize ? c <= -a - b : c >= a + b)};
+        return std::uint64_t{bits(kMaximize ? less_equal(c, -a - b) : less_equal(a + b, c))};
     };
     const std::uint64_t all = to - from < kCertificateBlock ? (std::uint64_t{1} << (to - from)) - 1 : ~std::uint64_t{0};
     if (to < kLanes) return all;
-    std::uint64_t bits = 0;
+    std::uint64_t certain = 0;
     if (to - from == kCertificateBlock) {
         const T* const given = cost + from;
         const double* const cross = raised + from;
 #pragma GCC unroll 64
-        for (int k = 0; k < kCertificateBlock; k += kLanes) bits |= above(given + k, cross + k) << k;
-        return ~bits;
+        for (int k = 0; k < kCertificateBlock; k += kLanes) certain |= above(given + k, cross + k) << k;
+        return ~certain;
     }
     Index k = from;
-    for (; k + kLanes <= to; k += kLanes) bits |= above(cost + k, raised + k) << (k - from);
+    for (; k + kLanes <= to; k += kLanes) certain |= above(cost + k, raised + k) << (k - from);
     if (k < to) {  // the last register reaches back
         const std::uint64_t last = above(cost + to - kLanes, raised + to - kLanes);
-        bits |= last >> (kLanes - (to - k)) << (k - from);
+        certain |= last >> (kLanes - (to - k)) << (k - from);
     }
-    return ~bits & all;
+    return ~certain & all;
 }
 // The same for integers, which are not raised: all of them, or none. A plain loop, as compilers widen int32 in more
 // ways.
