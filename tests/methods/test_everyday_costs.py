@@ -81,6 +81,14 @@ def test_searches_that_are_near_their_end_go_on(seed):
     assert result.statistics["dense_rows_read"] < 1.2 * len(cost)
 
 
+@pytest.mark.parametrize("n", [1100, 1300, 1500])
+def test_jv_tries_soon_where_rows_are_few(n):
+    """A heavy tail towards the least costs: `core` scans 200 lists a row, `jv` reads 17 to 20 rows a row."""
+    cost = np.random.default_rng(n).random((n, n)) ** 4
+    result = lw.solve(cost, threads=1)
+    assert result.certificate.complete and 5 * n < result.statistics["rows_read"] < 40 * n
+
+
 @pytest.mark.parametrize("name", ["disjoint", "lowrank:1"])
 def test_large_structured_costs_stay_with_the_core(name):
     """Their smallest sample reads more rows the larger it is; other methods take 6 to 20 times as long."""
