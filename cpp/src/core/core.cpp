@@ -150,6 +150,7 @@ class Solver {
 
     Control& control_;
     Team& team_;
+    Index rows_ = 0;  // of the whole problem
     std::uint64_t seed_ = 1;
     bool separable_ = false, regret_works_ = false;
     bool general_ = false;  // the largest sample that was priced is in general position
@@ -159,6 +160,7 @@ class Solver {
 template <class T>
 void Solver<T>::solve(CoreState<T>& state, const Dual<T>* start_v, const Index* start_rows,
                       Solution<Dual<T>>& solution) {
+    rows_ = state.m;
     double from = control_.seconds();
     std::int64_t read = state.scratch.dense_rows_read;
     const auto lap = [&](const std::string& stage) {
@@ -179,7 +181,7 @@ void Solver<T>::solve(CoreState<T>& state, const Dual<T>* start_v, const Index* 
         const bool structured = state.start_levels > 0;
         limit(state, structured && general_ ? PhaseTuning::most_general_reads(state.m)
                                             : PhaseTuning::most_reads(state.m, structured));
-        state.asks_at = PhaseTuning::alone(state.m, structured);
+        state.asks_at = PhaseTuning::alone(state.m, rows_, structured);
         if (control_.look(state.progress)) std::fill(state.v.begin(), state.v.end(), Dual<T>{0});  // half-made ones
     }
     for (int attempt = 0;; ++attempt) {
@@ -310,7 +312,7 @@ double Solver<T>::start_from_sample(CoreState<T>& state, Sample<T>* drawn) {
             error = start_from_sample(part, &sample);
             if (gives_up_with(part, state) || error == 0) return 0;
             if (!general_) limit(part, PhaseTuning::most_reads(part.m, true));
-            part.asks_at = PhaseTuning::alone(part.m, true);
+            part.asks_at = PhaseTuning::alone(part.m, rows_, true);
             error = StartTuning::kOfMove * price(part, error).price;
             if (gives_up_with(part, state)) return 0;
         }

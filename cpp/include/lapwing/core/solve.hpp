@@ -52,14 +52,15 @@ struct PhaseTuning {
     // The same where few pairs of a sample are tight (few_pairs_are_tight), though rows tell their columns apart
     // little: clouds that lie apart, distances that are maximised, lines. They take 8 to 80, and jv 50 to 800.
     static std::int64_t most_general_reads(Index m) { return static_cast<std::int64_t>(2 * std::sqrt(m) * m); }
-    // The effort (CoreState::effort) on structured costs, or on a sample of them, after which another method may try.
-    // At m = 2000 most take 2 to 7 a row, clouds that lie apart 10 to 15, ten unequal groups with a penalty between
-    // them 60 to 90, where jv takes 20 to 30. jv reads few rows fast: then it may try sooner, and also of other costs,
-    // of which core takes 2 a row as a rule, and 40 where they have a heavy tail towards their least (jv 4 to 20).
-    static std::int64_t alone(Index m, bool structured) {
+    // The effort (CoreState::effort) on structured costs, or on a sample of them, after which another method may try on
+    // the whole. At m = 2000 most take 2 to 7 a row, clouds that lie apart 10 to 15, ten unequal groups with a penalty
+    // between them 60 to 90, where jv takes 20 to 30. jv reads few rows fast: then it may try sooner, and also of costs
+    // without structure. Of these core takes 2 a row as a rule, and 40 where they have a heavy tail towards their least
+    // (jv 4 to 20).
+    static std::int64_t alone(Index m, Index rows_of_whole, bool structured) {
         constexpr Index kFewRows = 1536;
         constexpr std::int64_t kStructured = 16, kFewStructured = 8, kFewUnstructured = 5;
-        if (m <= kFewRows) return (structured ? kFewStructured : kFewUnstructured) * m;
+        if (rows_of_whole <= kFewRows) return (structured ? kFewStructured : kFewUnstructured) * m;
         return structured ? kStructured * m : std::numeric_limits<std::int64_t>::max();
     }
     // The same of the smallest sample when it is priced from nothing: disjoint costs take 10 a row at m = 250 and 15 at

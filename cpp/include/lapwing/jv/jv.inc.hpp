@@ -191,8 +191,8 @@ class Jv {
     // A read of row i fetches the vectors from here on: row `ahead`, or the next part of a row that fills the first
     // cache.
     const T* fetched_during(Index i, Index ahead) const {
-        constexpr Index kLongRow = 2048, kDistance = 4096 / sizeof(T);
-        return cols_ > kLongRow ? costs_.at(i) + kDistance : costs_.at(ahead);
+        constexpr Index kLongRow = 2048;
+        return cols_ > kLongRow ? costs_.at(i) + kPage<T> : costs_.at(ahead);
     }
     TwoSmallest<D> checked_two_smallest(Index i, Index ahead);
     Index reduce_row(Index i, Index ahead, bool is_new);

@@ -2,6 +2,10 @@
 namespace lapwing {
 namespace LAPWING_TARGET {
 
+// Costs in a page of 4 KB, within which a CPU reads ahead by itself.
+template <class T>
+inline constexpr Index kPage = 4096 / sizeof(T);
+
 template <class D>
 struct TwoSmallest {
     D first, second;
@@ -58,17 +62,16 @@ struct Nearest {
 
 // distance[j] = min(distance[j], (cost - w[j]) + offset), with the row's number in `from` wherever it fell (or, with
 // kFirst, everywhere: distance and `from` are written for the first time); returns the nearest column. Rows come in no
-// order, and by itself a CPU reads ahead within a page of 4 KB: the row's next page is asked for.
+// order: the next page of this one is asked for.
 template <bool kFirst, class T, bool kNegated, class D = Dual<T>>
 LAPWING_INLINE Nearest<D> relax(const Row<T, kNegated>& row, const D* w, D offset, Index number, D* distance,
                                 std::int64_t* from) {
-    constexpr Index kPage = 4096 / sizeof(T);
     Vec<D> best = broadcast(kInfinity<D>);
     Lanes where{};
     const Lanes lane = lane_numbers();
     const Lanes me = broadcast(static_cast<std::int64_t>(number));
     row.for_each([&](Vec<D> cost, Index j) __attribute__((always_inline)) {
-        __builtin_prefetch(row.cost + std::min(kPage + j, row.whole));
+        __builtin_prefetch(row.cost + std::min(kPage<T> + j, row.whole));
         Vec<D> x = distance_through<D>(cost, load<Vec<D>>(w + j), broadcast(offset));
         if constexpr (kFirst) {
             store(from + j, me);
