@@ -7,6 +7,8 @@ import pytest
 
 import lapwing as lw
 from lapwing.gpu import backend
+from lapwing.gpu.core import padded as core_padded
+from lapwing.gpu.core import start as core_start
 from lapwing.gpu.core.padded import is_nearly_square
 from lapwing.gpu.kinds.resident import PaddedMatrix
 from support.checks import assert_hall_violator, assert_optimal
@@ -43,14 +45,39 @@ def test_nearly_square(padded, dtype, shape, kind, options):
     assert ((result.col_to_row >= 0).sum(), (result.row_to_col >= 0).sum()) == (130, 130)
 
 
+@pytest.mark.parametrize("dtype", ["float32", pytest.param("float64", marks=pytest.mark.slow), "int32"])
+@pytest.mark.parametrize("shape", [(194, 198), pytest.param((288, 289), marks=pytest.mark.slow), (294, 288)])
+@pytest.mark.parametrize("kind", ["points", "ties"])
+@pytest.mark.parametrize("options", [{}, pytest.param({"maximize": True}, marks=pytest.mark.slow)])
+def test_rows_of_padding_wait(monkeypatch, padded, dtype, shape, kind, options):
+    """Few of them, which otherwise do not; samples have some, too."""
+    monkeypatch.setattr(core_padded, "_LEAST_WAITING", 1)
+    monkeypatch.setattr(core_start, "_FIRST_SAMPLE", 33)
+    cost = draw(shape, dtype, kind=kind)
+    assert_optimal(lw.solve(cost, device="cuda", **options), cost, **options)
+    assert padded or kind == "ties"
+
+
+def test_many_rows_wait(monkeypatch, padded):
+    monkeypatch.setattr(core_padded, "_MOST_WAITING", 1.0)
+    monkeypatch.setattr(core_padded, "_LEAST_WAITING", 1)
+    cost = draw((300, 345), "float32", kind="points")
+    assert_optimal(lw.solve(cost, device="cuda"), cost)
+    assert padded
+
+
 @pytest.mark.parametrize("offset", [-7.0, 1e6])
-def test_costs_far_from_zero(padded, offset):
+@pytest.mark.parametrize("least_waiting", [1, 64])
+def test_costs_far_from_zero(monkeypatch, padded, offset, least_waiting):
+    monkeypatch.setattr(core_padded, "_LEAST_WAITING", least_waiting)
     cost = draw((150, 152), "float32", kind="points") + np.float32(offset)
     assert_optimal(lw.solve(cost, device="cuda"), cost)
     assert padded
 
 
-def test_forbidden_pairs(padded):
+@pytest.mark.parametrize("least_waiting", [1, 64])
+def test_forbidden_pairs(monkeypatch, padded, least_waiting):
+    monkeypatch.setattr(core_padded, "_LEAST_WAITING", least_waiting)
     cost = draw((150, 152), "float32", kind="points")
     cost[np.random.default_rng(1).random(cost.shape) < 0.5] = np.inf
     assert_optimal(lw.solve(cost, device="cuda"), cost)
@@ -67,4 +94,5 @@ def test_others_stay_as_they_are(padded):
         cost = draw((150, 152), "float32", kind="points")
         lw.solve(cost, device="cuda", **options)
     assert not padded
-    assert not any(map(is_nearly_square, ((150, 150), (100, 101), (150, 154), (300, 150))))
+    assert not any(map(is_nearly_square, ((150, 150), (100, 101), (150, 154), (300, 150), (1200, 1263), (1200, 1280))))
+    assert all(map(is_nearly_square, ((150, 153), (1300, 1364), (8400, 8000))))

@@ -2,7 +2,7 @@
 
 The square method ranks with epsilon, starts from samples, and its searches serve all free rows in one pass; where
 columns outnumber rows, prices of free columns must not fall, and none of that is allowed. Rows of padding take the
-columns that stay free. Each of them ties everywhere, so they must be few. It pays for structured costs, of which the
+columns that stay free. They tie everywhere, so they must not be too many. It pays for structured costs, of which the
 rounds without epsilon leave many rows; others need no more than these rounds.
 """
 
@@ -23,14 +23,19 @@ from lapwing.gpu.runtime.programs import CORE_START
 #: dimensions 0.004 to 0.02.
 PADDED_LEFT = 40
 _LEAST_ROWS = 128
-_MOST_PADDING = 1 / 48  # of the rows
+# Many rows of padding wait until the others are matched (kernels/core/search/padding.cuh); few are matched like these,
+# which is quicker.
+_LEAST_WAITING = 64
+_MOST_PADDING, _MOST_WAITING = 1 / 48, 1 / 20  # of the rows
 _THREADS = CORE_START.constants["THREADS"]
 
 
 def is_nearly_square(shape: tuple[int, int]) -> bool:
     """Whether so few rows of padding make it square that these do not take long."""
     rows, cols = sorted(shape)
-    return rows >= _LEAST_ROWS and 0 < cols - rows <= _MOST_PADDING * rows
+    padding = cols - rows
+    most = _MOST_WAITING if padding >= _LEAST_WAITING else _MOST_PADDING
+    return rows >= _LEAST_ROWS and 0 < padding <= most * rows
 
 
 def pad(context: Context, view: CanonicalForm, array_template: GpuArray | None) -> CanonicalForm:
@@ -43,7 +48,10 @@ def pad(context: Context, view: CanonicalForm, array_template: GpuArray | None) 
     of_matrix = (matrix.pointer, matrix.row_stride, 1, rows, cols, 1, 0, 0)
     gather.launch(context, blocks, _THREADS, *of_matrix, square.pointer)
     fill_bytes(context, square.pointer + rows * cols * item, 0, (cols - rows) * cols * item)
-    made = replace(matrix, pointer=square.pointer, rows=cols, row_stride=cols, padding=cols - rows)
+    padding = cols - rows
+    waiting = padding if padding >= _LEAST_WAITING else 0
+    shape = {"rows": cols, "row_stride": cols, "padding": padding, "waiting": waiting}
+    made = replace(matrix, pointer=square.pointer, **shape)
     return CanonicalForm(made, view.transposed, square)
 
 

@@ -21,7 +21,7 @@ from lapwing.gpu.core.memory import list_arrays
 from lapwing.gpu.core.monitor import Monitor
 from lapwing.gpu.core.solver import REPORT_SIZE, CoreSolve
 from lapwing.gpu.core.start import StartFinder
-from lapwing.gpu.core.stratified import Members, SampleLists, stratified
+from lapwing.gpu.core.stratified import SampleLists, hashed, stratified
 from lapwing.gpu.costs.canonical import CanonicalMatrix
 from lapwing.gpu.costs.sharded import ORDERS, Shards
 from lapwing.gpu.costs.upload import Copier
@@ -256,7 +256,6 @@ class ShardedStartFinder(StartFinder):
     def __init__(self, solve: ShardedSolve, monitor: Monitor, array_template: GpuArray | None = None) -> None:
         super().__init__(solve.context, monitor, array_template)
         self._solve = solve
-        self._members: Members = {}
         self._of_parts: Sequence[SampleLists] = ()
 
     def _kernel(self, matrix: CanonicalMatrix, name: str) -> Kernel:
@@ -359,12 +358,3 @@ class ShardedStartFinder(StartFinder):
         matrix = part.matrix
         of_matrix = (matrix.pointer, matrix.row_stride, int(matrix.maximize))
         self._kernels_on(part.context)[name].launch(part.context, grid, _THREADS, *of_matrix, *arguments)
-
-
-def hashed(size: int, run: int, salt: int) -> NDArray[np.int32]:
-    """The members of a sample that a hash chooses (kernels/costs/sample.cuh)."""
-    index = np.arange(size // run, dtype=np.uint32)
-    x = index * np.uint32(2) + np.uint32(salt)
-    x = (x ^ x >> np.uint32(16)) * np.uint32(0x85EBCA6B)
-    x = (x ^ x >> np.uint32(13)) * np.uint32(0xC2B2AE35)
-    return (index * np.uint32(run) + ((x ^ x >> np.uint32(16)) & np.uint32(run - 1))).astype(np.int32)

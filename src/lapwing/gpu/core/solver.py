@@ -241,9 +241,9 @@ class CoreSolve:
         if matrix.cost_program is not None:
             return False
         size, are_whole_packs = matrix.rows, self._are_whole_packs
-        sampled = copier is None and size * size * ITEM_BYTES[matrix.dtype] >= _SAMPLED_BYTES
+        sampled = copier is None and not matrix.waiting and size * size * ITEM_BYTES[matrix.dtype] >= _SAMPLED_BYTES
         self._prepare(self.keys, key_count(size), sampled)
-        read = size - -(-size // SAMPLE_STEP) if sampled and are_whole_packs else size
+        read = size - -(-size // SAMPLE_STEP) if sampled and are_whole_packs else size - matrix.waiting
         parts = [range(read)] if copier is None else copier.parts
         chunks, bands = self._minima_grid(len(parts[0]), are_whole_packs)
         for part in parts:
@@ -300,9 +300,10 @@ class CoreSolve:
         most_steps = schedule.most_steps if self.most_left is None else NO_LIMIT
         counts = (schedule.rounds, schedule.times, schedule.warm_up, most_steps)
         ends = (float(schedule.structure_threshold), float(self.most_reads), most)
+        waiting = (self.matrix.waiting, int(not self._sample))
         self._monitor.look_at_the_clock()
         monitor = self._monitor.pointer(self._sample)
-        arguments = (*self._arguments, *epsilons, *counts, *ends, monitor, self._mail.address)
+        arguments = (*self._arguments, *epsilons, *counts, *ends, *waiting, monitor, self._mail.address)
         self._launch_solve(*arguments)
         self._monitor.mark()
         self._solved_since_listing = True

@@ -48,7 +48,7 @@ from lapwing.gpu.core.solver import (
     Schedule,
 )
 from lapwing.gpu.core.sorted_prices import Axis, find_axis, orders, prices_in_order
-from lapwing.gpu.core.stratified import PIVOTS, SampleLists, pivot_points, stratified
+from lapwing.gpu.core.stratified import PIVOTS, Members, SampleLists, hashed, pivot_points, stratified
 from lapwing.gpu.costs.canonical import CanonicalMatrix
 from lapwing.gpu.costs.computed import row_group_blocks
 from lapwing.gpu.costs.spatial_order import prices_in_boxes
@@ -120,6 +120,7 @@ class StartFinder:
         self._finish_tied = finish_tied
         self.levels: int = 0
         self._kernels: dict[str, Kernel] = {}
+        self._members: Members = {}  # of samples that no hash chooses
         self._stratified: SampleLists | None = None  # of the matrix whose samples are taken
 
     def run(self, solve: CoreSolve) -> Report:
@@ -261,7 +262,8 @@ class StartFinder:
         """Choose the rows and columns of the samples with these runs, where a hash does not."""
         if sides:
             rows, cols = (side.order() for side in sides)
-            self._stratified = SampleLists(self.context, stratified(rows, cols, runs), self.array_template)
+            self._members = stratified(rows, cols, runs)
+            self._stratified = SampleLists(self.context, self._members, self.array_template)
 
     def _find_orders(self, matrix: CanonicalMatrix) -> list[Neighbours]:
         """Begin to put rows and columns of a matrix in order, for strata; nothing if there will be none."""
@@ -316,13 +318,21 @@ class StartFinder:
         size = matrix.rows // run
         if matrix.cost_program is None:
             costs = self._gather(matrix, run)
-            part = CanonicalMatrix(costs.pointer, size, size, size, matrix.dtype, matrix.maximize)
+            waiting = self._waiting(matrix, run)
+            part = CanonicalMatrix(costs.pointer, size, size, size, matrix.dtype, matrix.maximize, waiting=waiting)
             solve = CoreSolve(self.context, part, self.monitor, self.array_template, is_sample=True, owner=costs)
         else:  # computed like the whole
             part = replace(matrix, rows=size, cols=size, row_stride=run)
             solve = CoreSolve(self.context, part, self.monitor, self.array_template, is_sample=True)
         solve.prepare()
         return solve
+
+    def _waiting(self, matrix: CanonicalMatrix, run: int) -> int:
+        """How many rows of a sample, its last ones, wait."""
+        if not matrix.waiting:
+            return 0
+        rows = self._members[run][0] if self._members else hashed(matrix.rows, run, ROW_SALT)
+        return int(np.count_nonzero(rows >= matrix.rows - matrix.waiting))
 
     def _gather(self, matrix: CanonicalMatrix, run: int) -> GpuArray:
         size = matrix.rows // run
@@ -350,7 +360,8 @@ class StartFinder:
             return self._line_bounds(matrix.cost_program.exchanged, matrix, COL_SALT, run, run, u, target.v)
         size = matrix.rows // run
         chunks, bands = column_grid(size, size, self.context.info.processors)
-        shape = (0, size, size, run, bands, *self._lists(run))
+        rows = size if u else size - self._waiting(matrix, run)  # of padding, whose u is unknown, say nothing
+        shape = (0, rows, size, run, bands, *self._lists(run))
         self._launch(matrix, "column_bounds", chunks * bands, *shape, u, target.keys, target.v)
 
     def _line_bounds(

@@ -35,6 +35,15 @@ def stratified(rows: NDArray[np.int32], cols: NDArray[np.int32], runs: Sequence[
     return {run: (_sample(rows, run, random), _sample(cols, run, random)) for run in runs}
 
 
+def hashed(size: int, run: int, salt: int) -> NDArray[np.int32]:
+    """The members of a sample that a hash chooses (kernels/costs/sample.cuh)."""
+    index = np.arange(size // run, dtype=np.uint32)
+    x = index * np.uint32(2) + np.uint32(salt)
+    x = (x ^ x >> np.uint32(16)) * np.uint32(0x85EBCA6B)
+    x = (x ^ x >> np.uint32(13)) * np.uint32(0xC2B2AE35)
+    return (index * np.uint32(run) + ((x ^ x >> np.uint32(16)) & np.uint32(run - 1))).astype(np.int32)
+
+
 class SampleLists:
     """Samples, as lists on the GPU."""
 

@@ -129,6 +129,8 @@ struct Counts {
     uint32 insufficient;  // in insufficient_rows (costs/host_rows.cuh); of shards: in own_rows (core/lists/owners.cuh)
     uint32 full;          // in full_rows
     uint32 met;           // in met_cols
+    uint32 displaced;     // rows that lost their columns (core/search/padding.cuh)
+    uint32 tops;          // columns of the greatest v, in free_cols
     uint32 ends;          // pairs of a tree and a free column that it reaches (core/search/augment.cuh)
     uint32 free_rows;     // in free_rows
     uint32 free_cols;     // in free_cols

@@ -57,7 +57,12 @@ struct Tuning {
     static constexpr uint32 refined_left = 8, refinement = 256, refined_rounds = 8;
     static constexpr double tied = 3;  // tight pairs in a list, on average, where costs tie; without ties at most two
     static constexpr uint32 phase_left = 512;  // a phase ends when at most one of so many rows is free
-    static constexpr uint32 far_left = 8;      // prices are far off as long as more than one of so many rows is free
+    // Prices come down for rows of padding after so many rounds. A phase goes on, up to so many times as long, as long
+    // as one row for so many of them loses its column.
+    static constexpr uint32 level_rounds = 4, level_times = 4, unsettled = 16;
+    // columns among which the level is looked for: so many for each row of padding, and at least so many
+    static constexpr uint32 tops = 4, least_tops = 128;
+    static constexpr uint32 far_left = 8;  // prices are far off as long as more than one of so many rows is free
 
     // --- searches ---
     static constexpr double first_search_buckets = 128;  // buckets per list gap, in the first search
@@ -80,7 +85,7 @@ struct Tuning {
     static constexpr uint32 singly = 16, sparse_singly = 4;
     static constexpr uint32 local_room = 4;       // columns per lane that a local search's tree leads to
     static constexpr uint32 local_share = 8;      // sweeps go on while one of so many rows is matched or given up
-    static constexpr uint32 kept_distances = 4;   // distances of free columns in a thread's registers
+    static constexpr uint32 kept_keys = 4;        // of a list, in a thread's registers
     static constexpr uint32 radius_halvings = 8;  // halvings of the interval that contains the radius, between steps
     static constexpr uint32 sorted = THREADS < 512 ? THREADS : 512;  // distances ranked by comparing all pairs
     // reached columns per warp at one time (a larger number needs more code)

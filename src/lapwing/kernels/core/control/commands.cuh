@@ -11,6 +11,9 @@ struct AuctionRun {
     uint32 rounds;               // so far in this phase
     uint32 most_rounds, enough;  // a phase ends after most_rounds rounds, or when at most `enough` rows are free
     uint32 waiting;              // in refresh_rows
+    uint32 waiting_rows;         // the last ones (core/search/padding.cuh)
+    uint32 tops;                 // columns in free_cols, whose v may be the greatest; 0: not known
+    Dual below_tops;             // v of all others is below it
     bool moved;                  // a price moved or a row was matched in the last round
     Dual epsilon;
     double unit;  // spacing of the grid of bids; 1 for integers
@@ -28,8 +31,10 @@ struct SearchRun {
     uint32 count;   // rows in frontier[present]
     uint32 born;    // `number` before the search's first step
     uint32 present;
-    uint32 search;  // number of the search
-    uint32 free_count;
+    uint32 search;          // number of the search
+    uint32 free_count;      // free rows
+    uint32 open_count;      // free columns, if the problem is square: as many, and as rows wait
+    uint32 waiting_rows;    // the last ones (core/search/padding.cuh)
     uint32 wanted;          // number of free columns to reach, at least
     uint32 listed;          // rows that were listed again, of those that were resolved last
     uint64 radius;          // larger distances are irrelevant
@@ -69,6 +74,8 @@ enum class Task : uint32 {
     augment_successors,  // search where columns outnumber rows
     prepare_auction,
     prepare_and_round,  // warm-up rounds, then rounds
+    level,              // prices for rows of padding, by block 0
+    seat,               // rows of padding, by block 0
     bound,
     find_radius,
     farthest,  // by block 0, for the coordinator

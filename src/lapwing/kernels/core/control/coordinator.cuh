@@ -1,25 +1,10 @@
 // The coordinator: the first warp of block 0. It decides which task runs next, and on which blocks.
 //
 // All its lanes run this code alike; lane 0 writes. The counts and the command are in the shared memory of block 0. No
-// other thread accesses them while the coordinator decides, since all other threads wait for a command.
-//
-//     coordinator                helpers                         blocks of the cluster        other blocks
-//     (warp 0 of block 0)        (other warps of block 0)        (worker_loop)                (worker_loop)
-//          |                          |                               |                            |
-//     write command,                  |                               |                            |
-//     store it in global memory       |                               |                            |
-//     add_release(signal count) ------------------------------------------ if to all blocks -----> load_acquire
-//          |=== __syncthreads ========|                               |                            |
-//          |=== cluster barrier, if the command is not to block 0 alone ==|                        |
-//          |                          |                          copy command                 copy command
-//     run_task                   run_task                        run_task                     run_task
-//          |=== barrier of the team that carries out the command ==========================================|
-//          |=== __syncthreads ========|                               |                            |
-//     read counts                wait for a command              wait for a command           wait for a command
-//
-// Dispatch is one-way: the coordinator waits for no acknowledgement before a task begins. It reads the host's signals
-// only between commands.
+// other thread accesses them while the coordinator decides, since all other threads wait for a command. It reads the
+// host's signals only between commands. The protocol of commands is in core/control/workers.cuh.
 #pragma once
+#include "core/control/schedule.cuh"
 #include "core/control/workers.cuh"
 #include "core/invariants.cuh"
 
@@ -30,23 +15,13 @@ LAPWING_NOINLINE __device__ void publish_progress(uint32 stage, uint32 phase, ui
     __syncwarp();
 }
 
-// The schedule of an auction; struct Schedule of gpu/core/solver.py.
-struct Schedule {
-    double first, last, factor;  // epsilons in units of the list gap: from `first` to `last` by the factor, then zero
-    uint32 rounds, times;        // most rounds of a phase; so many times as many where prices prove far off
-    uint32 warm_up;              // most rounds of the warm-up phase with epsilon zero
-    uint32 most_steps;           // of all searches: after as many the solve ends, unfinished
-    // in list gaps per row: if the first phase raises the bound by more, the starting prices are doubtful. They are
-    // poor if it leaves many rows, too, or all phases do, or the first searches.
-    double structure_threshold;
-    double most_reads;  // rows that searches read again, for each row: with more of them, trees may be better (is_tied)
-};
-
 class Coordinator {
   public:
     __device__ explicit Coordinator(Schedule schedule)
         : state_(shared().state), counts_(shared().control.counts), signals_(shared().control.signals),
-          command_(shared().control.command), schedule_(schedule) {}
+          command_(shared().control.command), schedule_(schedule) {
+        auction_.waiting_rows = search_.waiting_rows = schedule.waiting;
+    }
 
     // If the auction leaves over more rows, the solve ends there. The report goes to memory of the host, too.
     __device__ void solve(uint32 most_left, Report* mail) {
@@ -183,6 +158,7 @@ class Coordinator {
             perform(Task::gather_free, state_.matrix.cols);
         }
         left_ = take_free();
+        auction_.tops = 0;
         require_feasible_duals(state_);
     }
 
@@ -197,26 +173,44 @@ class Coordinator {
     // `prepares`: the first run also executes the preparation.
     __device__ void run_phase(Dual epsilon, uint32 most_rounds, bool prepares = false) {
         ++phases_;
-        if (signals_.stopped) return;
+        if (signals_.stopped && auction_.waiting_rows == 0) return;  // rows that wait have no dual before a level
         auction_.epsilon = epsilon;
-        auction_.count = state_.matrix.rows;
-        auction_.previous = auction_.present = auction_.rounds = 0;
-        auction_.most_rounds = most_rounds;
+        auction_.count = state_.matrix.rows - auction_.waiting_rows;
+        auction_.previous = auction_.present = auction_.rounds = auction_.most_rounds = 0;
         auction_.enough = state_.matrix.rows / Tuning::phase_left;
+        const uint32 part = auction_.waiting_rows > 0 ? Tuning::level_rounds : most_rounds;
+        uint32 most = most_rounds;
         do {
+            auction_.most_rounds = min(auction_.rounds + part, most);
             if (progress_wanted())
                 publish_progress(kAuction, phases_, state_.matrix.rows - auction_.count, -infinity<double>());
             run(prepares ? Task::prepare_and_round : Task::rounds, auction_.count);
             if (prepares) read_preparation();
             prepares = false;
             if (auction_.refreshes()) refresh(auction_.waiting);
+            const uint32 displaced = level_prices();
+            if (displaced > auction_.waiting_rows / Tuning::unsettled && epsilon > Dual(0) && auction_.rounds >= most &&
+                most < Tuning::level_times * most_rounds)
+                most += part;
             const bool far = epsilon > Dual(0) && auction_.count > state_.matrix.rows / Tuning::far_left;
-            if (far && auction_.rounds >= auction_.most_rounds && auction_.most_rounds < schedule_.times * most_rounds)
-                auction_.most_rounds += most_rounds;
+            if (far && auction_.rounds >= most && most < schedule_.times * most_rounds) most += most_rounds;
+            auction_.most_rounds = most;
         } while (!auction_.ended() && !signals_.stopped);
         rounds_ += auction_.rounds;
         require_tau(state_);
         require_epsilon_optimality(state_, epsilon);
+    }
+
+    // Where rows of padding wait, brings prices down for them. Returns how many rows lost their columns.
+    __device__ uint32 level_prices() {
+        if (!Costs::is_in_memory || auction_.waiting_rows == 0) return 0;
+        perform(Task::level, state_.matrix.cols, false, 1);
+        auction_.tops = command_.auction.tops;
+        auction_.below_tops = command_.auction.below_tops;
+        const uint32 displaced = take(counts_.displaced);
+        auction_.count += displaced;
+        auction_.moved = auction_.moved || displaced > 0;
+        return displaced;
     }
 
     __device__ void refresh(uint32 count) {
@@ -263,7 +257,7 @@ class Coordinator {
         const Dual bucket_width = static_cast<Dual>(list_gap_ / Tuning::first_search_buckets);
         if constexpr (Costs::is_sparse) search_locally();
         bucket_width_ = bucket_width > Dual(0) ? bucket_width : list_gap_ > 0 ? Dual(1) : infinity<Dual>() / 4;
-        for (search_.search = 1; search_.free_count > 0; ++search_.search) {
+        for (search_.search = 1; search_.free_count > 0 || waiting_are_left(); ++search_.search) {
             if (is_doubtful_ && search_.search > Tuning::doubtful_searches) {
                 const uint32 most = state_.matrix.rows / Tuning::doubtful_free;
                 if (search_.free_count > (most > Tuning::few_free ? most : Tuning::few_free))
@@ -278,7 +272,7 @@ class Coordinator {
             }
             const bool closed = explore();
             if (signals_.stopped) return SolveStatus::stopped;
-            if (search_.radius == kFar && square()) search_.radius = ask(Task::farthest, search_.free_count);
+            if (search_.radius == kFar && square()) search_.radius = ask(Task::farthest, search_.open_count);
             if (search_.radius == kFar) return SolveStatus::infeasible;
             const bool several = !square() && search_.wanted > 1,
                        matched = several ? match_by_backward() : match(closed);
@@ -290,6 +284,14 @@ class Coordinator {
             require_feasible_duals(state_);
         }
         return SolveStatus::optimal;
+    }
+    // When all other rows are matched, rows of padding wait no longer. Whether some of them are free then.
+    __device__ bool waiting_are_left() {
+        if (!Costs::is_in_memory || search_.waiting_rows == 0 || !schedule_.seats_waiting) return false;
+        perform(Task::seat, state_.matrix.cols, false, 1);
+        search_.waiting_rows = 0;
+        perform(Task::gather_free, state_.matrix.cols);
+        return take_free() > 0;
     }
     // Matches free rows whose paths are short, sweep by sweep.
     __device__ void search_locally() {
@@ -340,7 +342,7 @@ class Coordinator {
         return take(counts_.met) >= enough ? farthest : kFar;
     }
     __device__ uint32 take_free() {
-        take(counts_.free_cols);
+        search_.open_count = take(counts_.free_cols);
         search_.count = take(counts_.at_start);
         return search_.free_count = take(counts_.free_rows);
     }
@@ -375,9 +377,9 @@ class Coordinator {
         for (;;) {
             while ((search_.count > 0 || advances()) && !signals_.stopped) run(Task::steps, search_.count);
             if (signals_.stopped) return false;
-            if (square() && search_.free_count > kWarp &&
+            if (square() && search_.open_count > kWarp &&
                 search_.radius != as_key(Dual(0))) {  // the steps know the radius only approximately
-                const uint64 radius = ask(Task::find_radius, search_.free_count);
+                const uint64 radius = ask(Task::find_radius, search_.open_count);
                 search_.radius = radius < search_.radius ? radius : search_.radius;
             }
             const bool closes = search_.radius != kFar && counts_.full == 0 && (square() || search_.wanted == 1);

@@ -2,6 +2,7 @@
 #pragma once
 #include "core/search/auction.cuh"
 #include "core/search/local.cuh"
+#include "core/search/padding.cuh"
 #include "core/search/rectangular.cuh"
 
 // The gap of row i's list: tau minus the row's minimum; 0 if the list has no bound. For sparse costs, whose lists are
@@ -129,14 +130,16 @@ LAPWING_NOINLINE __device__ void run_task() {
                     const AuctionRun& run = shared().control.command.auction;
                     return run.ended() || run.refreshes() ? 0 : run.count;
                 });
+        case Task::level: return level_prices();
+        case Task::seat: return seat_padding();
         case Task::refresh: return Listing::refresh(team, command.count);
         case Task::derive_duals:
-            derive_u(team, state.matrix.rows, false);
+            derive_u(team, state.matrix.rows - search.waiting_rows, false);
             team.sync();
             if (present_count(team, &Counts::refresh) > 0) return;
-            return gather_free(team);
+            return gather_free(team, search.waiting_rows);
         case Task::derive_u_refreshed: return derive_u(team, command.count, true);
-        case Task::gather_free: return gather_free(team);
+        case Task::gather_free: return gather_free(team, search.waiting_rows);
         case Task::local_sweep:
             if constexpr (Costs::is_sparse) sweep_locally();
             return;
@@ -167,11 +170,11 @@ LAPWING_NOINLINE __device__ void run_task() {
             team.sync();
             match_successors(team, search.free_count);
             team.sync();
-            return gather_free(team);
+            return gather_free(team, search.waiting_rows);
         case Task::prepare_auction: return open(team, scratch);
         case Task::bound: return find_bound(team, scratch, false);
-        case Task::find_radius: return find_radius(team, scratch, search.free_count, search.wanted);
-        case Task::farthest: return find_farthest(team, scratch, search.free_count);
+        case Task::find_radius: return find_radius(team, scratch, search.open_count, search.wanted);
+        case Task::farthest: return find_farthest(team, scratch, search.open_count);
         case Task::finish: return;
         default: return Listing::run_task(team, command);
     }

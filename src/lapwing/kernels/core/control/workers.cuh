@@ -1,8 +1,24 @@
 // The loops that carry out commands: the helper loop of block 0, the worker loop of the other blocks, and dispatch.
 //
-// Protocol: see the diagram in core/control/coordinator.cuh. The other blocks of block 0's cluster wait for a command
-// at the cluster's barrier, which is cheap. The remaining blocks wait until the count of commands to all blocks
-// changes.
+// The protocol of commands:
+//
+//     coordinator                helpers                         blocks of the cluster        other blocks
+//     (warp 0 of block 0)        (other warps of block 0)        (worker_loop)                (worker_loop)
+//          |                          |                               |                            |
+//     write command,                  |                               |                            |
+//     store it in global memory       |                               |                            |
+//     add_release(signal count) ------------------------------------------ if to all blocks -----> load_acquire
+//          |=== __syncthreads ========|                               |                            |
+//          |=== cluster barrier, if the command is not to block 0 alone ==|                        |
+//          |                          |                          copy command                 copy command
+//     run_task                   run_task                        run_task                     run_task
+//          |=== barrier of the team that carries out the command ==========================================|
+//          |=== __syncthreads ========|                               |                            |
+//     read counts                wait for a command              wait for a command           wait for a command
+//
+// Dispatch is one-way: the coordinator waits for no acknowledgement before a task begins. The other blocks of block 0's
+// cluster wait for a command at the cluster's barrier, which is cheap. The remaining blocks wait until the count of
+// commands to all blocks changes.
 #pragma once
 #include "core/control/tasks.cuh"
 
