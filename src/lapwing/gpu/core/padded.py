@@ -50,8 +50,7 @@ def pad(context: Context, view: CanonicalForm, array_template: GpuArray | None) 
     fill_bytes(context, square.pointer + rows * cols * item, 0, (cols - rows) * cols * item)
     padding = cols - rows
     waiting = padding if padding >= _LEAST_WAITING else 0
-    shape = {"rows": cols, "row_stride": cols, "padding": padding, "waiting": waiting}
-    made = replace(matrix, pointer=square.pointer, **shape)
+    made = replace(matrix, pointer=square.pointer, rows=cols, row_stride=cols, padding=padding, waiting=waiting)
     return CanonicalForm(made, view.transposed, square)
 
 
