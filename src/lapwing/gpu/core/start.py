@@ -120,7 +120,7 @@ class StartFinder:
         self._finish_tied = finish_tied
         self.levels: int = 0
         self._kernels: dict[str, Kernel] = {}
-        self._members: Members = {}  # of samples that no hash chooses
+        self._members: Members = {}  # of the samples that have lists
         self._stratified: SampleLists | None = None  # of the matrix whose samples are taken
 
     def run(self, solve: CoreSolve) -> Report:

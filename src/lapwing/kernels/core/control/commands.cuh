@@ -11,7 +11,7 @@ struct AuctionRun {
     uint32 rounds;               // so far in this phase
     uint32 most_rounds, enough;  // a phase ends after most_rounds rounds, or when at most `enough` rows are free
     uint32 waiting;              // in refresh_rows
-    uint32 waiting_rows;         // the last ones (core/search/padding.cuh)
+    uint32 padding;              // rows, the last ones, which do not bid (core/search/padding.cuh)
     uint32 tops;                 // columns in free_cols, whose v may be the greatest; 0: not known
     Dual below_tops;             // v of all others is below it
     bool moved;                  // a price moved or a row was matched in the last round
@@ -33,8 +33,8 @@ struct SearchRun {
     uint32 present;
     uint32 search;          // number of the search
     uint32 free_count;      // free rows
-    uint32 open_count;      // free columns, if the problem is square: as many, and as rows wait
-    uint32 waiting_rows;    // the last ones (core/search/padding.cuh)
+    uint32 open_count;      // free columns, if the problem is square: as many, and as rows of padding wait
+    uint32 padding;         // rows, the last ones, as long as they wait (core/search/padding.cuh)
     uint32 wanted;          // number of free columns to reach, at least
     uint32 listed;          // rows that were listed again, of those that were resolved last
     uint64 radius;          // larger distances are irrelevant

@@ -20,7 +20,7 @@ class Coordinator {
     __device__ explicit Coordinator(Schedule schedule)
         : state_(shared().state), counts_(shared().control.counts), signals_(shared().control.signals),
           command_(shared().control.command), schedule_(schedule) {
-        auction_.waiting_rows = search_.waiting_rows = schedule.waiting;
+        auction_.padding = search_.padding = schedule.padding;
     }
 
     // If the auction leaves over more rows, the solve ends there. The report goes to memory of the host, too.
@@ -173,12 +173,12 @@ class Coordinator {
     // `prepares`: the first run also executes the preparation.
     __device__ void run_phase(Dual epsilon, uint32 most_rounds, bool prepares = false) {
         ++phases_;
-        if (signals_.stopped && auction_.waiting_rows == 0) return;  // rows that wait have no dual before a level
+        if (signals_.stopped && auction_.padding == 0) return;  // rows that wait have no dual before a level
         auction_.epsilon = epsilon;
-        auction_.count = state_.matrix.rows - auction_.waiting_rows;
+        auction_.count = state_.matrix.rows - auction_.padding;
         auction_.previous = auction_.present = auction_.rounds = auction_.most_rounds = 0;
         auction_.enough = state_.matrix.rows / Tuning::phase_left;
-        const uint32 part = auction_.waiting_rows > 0 ? Tuning::level_rounds : most_rounds;
+        const uint32 part = auction_.padding > 0 ? Tuning::level_rounds : most_rounds;
         uint32 most = most_rounds;
         do {
             auction_.most_rounds = min(auction_.rounds + part, most);
@@ -189,7 +189,7 @@ class Coordinator {
             prepares = false;
             if (auction_.refreshes()) refresh(auction_.waiting);
             const uint32 displaced = level_prices();
-            if (displaced > auction_.waiting_rows / Tuning::unsettled && epsilon > Dual(0) && auction_.rounds >= most &&
+            if (displaced > auction_.padding / Tuning::unsettled && epsilon > Dual(0) && auction_.rounds >= most &&
                 most < Tuning::level_times * most_rounds)
                 most += part;
             const bool far = epsilon > Dual(0) && auction_.count > state_.matrix.rows / Tuning::far_left;
@@ -203,7 +203,7 @@ class Coordinator {
 
     // Where rows of padding wait, brings prices down for them. Returns how many rows lost their columns.
     __device__ uint32 level_prices() {
-        if (!Costs::is_in_memory || auction_.waiting_rows == 0) return 0;
+        if (!Costs::is_in_memory || auction_.padding == 0) return 0;
         perform(Task::level, state_.matrix.cols, false, 1);
         auction_.tops = command_.auction.tops;
         auction_.below_tops = command_.auction.below_tops;
@@ -257,7 +257,7 @@ class Coordinator {
         const Dual bucket_width = static_cast<Dual>(list_gap_ / Tuning::first_search_buckets);
         if constexpr (Costs::is_sparse) search_locally();
         bucket_width_ = bucket_width > Dual(0) ? bucket_width : list_gap_ > 0 ? Dual(1) : infinity<Dual>() / 4;
-        for (search_.search = 1; search_.free_count > 0 || waiting_are_left(); ++search_.search) {
+        for (search_.search = 1; search_.free_count > 0 || padding_is_left(); ++search_.search) {
             if (is_doubtful_ && search_.search > Tuning::doubtful_searches) {
                 const uint32 most = state_.matrix.rows / Tuning::doubtful_free;
                 if (search_.free_count > (most > Tuning::few_free ? most : Tuning::few_free))
@@ -286,10 +286,10 @@ class Coordinator {
         return SolveStatus::optimal;
     }
     // When all other rows are matched, rows of padding wait no longer. Whether some of them are free then.
-    __device__ bool waiting_are_left() {
-        if (!Costs::is_in_memory || search_.waiting_rows == 0 || !schedule_.seats_waiting) return false;
+    __device__ bool padding_is_left() {
+        if (!Costs::is_in_memory || search_.padding == 0 || !schedule_.seats_padding) return false;
         perform(Task::seat, state_.matrix.cols, false, 1);
-        search_.waiting_rows = 0;
+        search_.padding = 0;
         perform(Task::gather_free, state_.matrix.cols);
         return take_free() > 0;
     }

@@ -11,6 +11,6 @@ struct Schedule {
     // poor if it leaves many rows, too, or all phases do, or the first searches.
     double structure_threshold;
     double most_reads;  // rows that searches read again, for each row: with more of them, trees may be better (is_tied)
-    uint32 waiting;     // rows, the last ones, which cost nothing with any column (core/search/padding.cuh)
-    bool seats_waiting;  // otherwise they stay free, since only the prices are wanted
+    uint32 padding;     // rows, the last ones, which cost nothing with any column (core/search/padding.cuh)
+    bool seats_padding;  // otherwise they stay free, since only the prices are wanted
 };

@@ -134,12 +134,12 @@ LAPWING_NOINLINE __device__ void run_task() {
         case Task::seat: return seat_padding();
         case Task::refresh: return Listing::refresh(team, command.count);
         case Task::derive_duals:
-            derive_u(team, state.matrix.rows - search.waiting_rows, false);
+            derive_u(team, state.matrix.rows - search.padding, false);
             team.sync();
             if (present_count(team, &Counts::refresh) > 0) return;
-            return gather_free(team, search.waiting_rows);
+            return gather_free(team, search.padding);
         case Task::derive_u_refreshed: return derive_u(team, command.count, true);
-        case Task::gather_free: return gather_free(team, search.waiting_rows);
+        case Task::gather_free: return gather_free(team, search.padding);
         case Task::local_sweep:
             if constexpr (Costs::is_sparse) sweep_locally();
             return;
@@ -170,7 +170,7 @@ LAPWING_NOINLINE __device__ void run_task() {
             team.sync();
             match_successors(team, search.free_count);
             team.sync();
-            return gather_free(team, search.waiting_rows);
+            return gather_free(team, search.padding);
         case Task::prepare_auction: return open(team, scratch);
         case Task::bound: return find_bound(team, scratch, false);
         case Task::find_radius: return find_radius(team, scratch, search.open_count, search.wanted);

@@ -283,7 +283,7 @@ __device__ inline void update_duals(const Team& team, const SearchRun& run) {
         if (index < cols) {
             const int32 j = static_cast<int32>(index), i = load_stable(state.col_to_row + j);
             const uint64 key = __ldcg(state.distance + j);
-            const bool row = index < rows - run.waiting_rows && load_stable(state.row_to_col + index) < 0,
+            const bool row = index < rows - run.padding && load_stable(state.row_to_col + index) < 0,
                        within = key <= run.radius;
             const int32 taken =
                 within ? __ldcg(state.claim + ~load_stable(state.roots + j)) : kNone;  // of the free row of its tree
@@ -329,13 +329,13 @@ __device__ inline void match_paths(const Team& team, uint32 met) {
 
 // Lists free rows and columns where no tree is kept: the next search begins with free rows only. Resets claims and
 // parents.
-__device__ inline void gather_free(const Team& team, uint32 waiting_rows) {
+__device__ inline void gather_free(const Team& team, uint32 padding) {
     State& state = team.state;
     const uint32 rows = state.matrix.rows, cols = state.matrix.cols;
     team.each_converged(cols, [&](uint32 index) {
         After after = {false, false, kNone};
         if (index < cols) {
-            after.free_row = index < rows - waiting_rows && load_stable(state.row_to_col + index) < 0;
+            after.free_row = index < rows - padding && load_stable(state.row_to_col + index) < 0;
             after.free_col = rows == cols && load_stable(state.col_to_row + index) < 0;
             state.parent_row[index] = kNoRow;
             if (after.free_row) state.claim[index] = kNoRow;

@@ -36,7 +36,7 @@ LAPWING_NOINLINE __device__ void find_tops() {
     const State& state = shared().state;
     AuctionRun& run = shared().control.command.auction;
     uint32& count = shared().control.counts.tops;
-    const uint32 cols = state.matrix.cols, wanted = min(max(Tuning::tops * run.waiting_rows, Tuning::least_tops), cols);
+    const uint32 cols = state.matrix.cols, wanted = min(max(Tuning::tops * run.padding, Tuning::least_tops), cols);
     const Dual least =
         from_order<Dual>(~nth_key(state, shared().scratch, wanted, 2 * wanted, Keys<AnyPrice>(state, cols)));
     if (threadIdx.x == 0) count = 0;
@@ -53,7 +53,7 @@ LAPWING_NOINLINE __device__ void find_tops() {
 __device__ inline Dual find_level() {
     const State& state = shared().state;
     const AuctionRun& run = shared().control.command.auction;
-    const uint32 wanted = run.waiting_rows + 1;
+    const uint32 wanted = run.padding + 1;
     return from_order<Dual>(~nth_key(state, shared().scratch, wanted, wanted, Keys<TopPrice>(state, run.tops)));
 }
 
@@ -79,7 +79,7 @@ LAPWING_NOINLINE __device__ void level_prices() {
         pick(state.rows_at_work, run.present)[run.count + place] = holder;
     }
     const uint32 rows = state.matrix.rows;
-    for (uint32 i = rows - run.waiting_rows + threadIdx.x; i < rows; i += kTeamThreads) state.u[i] = -level;
+    for (uint32 i = rows - run.padding + threadIdx.x; i < rows; i += kTeamThreads) state.u[i] = -level;
 }
 
 // Gives free columns of the greatest v to rows of padding, none of which has a column. Block 0 calls it when all other
@@ -88,7 +88,7 @@ LAPWING_NOINLINE __device__ void seat_padding() {
     const State& state = shared().state;
     Scratch& scratch = shared().scratch;
     const uint32 cols = state.matrix.cols, rows = state.matrix.rows;
-    const int32 first = static_cast<int32>(rows - shared().control.command.auction.waiting_rows);
+    const int32 first = static_cast<int32>(rows - shared().control.command.auction.padding);
     const Dual level = from_order<Dual>(~nth_key(state, scratch, 1, 1, Keys<AnyPrice>(state, cols)));
     for (uint32 i = first + threadIdx.x; i < rows; i += kTeamThreads) state.u[i] = -level;
     uint64 seats = 0;
