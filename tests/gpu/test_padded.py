@@ -59,7 +59,7 @@ def test_rows_of_padding_wait(monkeypatch, padded, dtype, shape, kind, options):
 
 
 def test_many_rows_wait(monkeypatch, padded):
-    monkeypatch.setattr(core_padded, "_MOST_WAITING", 1.0)
+    monkeypatch.setattr(core_padded, "_MOST_PADDING", 1.0)
     monkeypatch.setattr(core_padded, "_LEAST_WAITING", 1)
     cost = draw((300, 345), "float32", kind="points")
     assert_optimal(lw.solve(cost, device="cuda"), cost)

@@ -28,7 +28,7 @@ from lapwing.gpu.runtime.workspace import Workspace
 #: If the auction leaves more than one of so many rows, capped costs are solved anew as sparse ones. Measured at 2000
 #: and 4096 rows: classes whose searches take long leave 0.014 and more, those that are over in no time 0.008.
 CAPPED_LEFT = 100
-_MORE_THAN_SEEN = 4  # times as many entries as a look may promise are too many
+_MORE_THAN_SEEN = 2  # times as many entries as a look may promise are too many
 _THREADS = CORE_START.constants["THREADS"]
 _BLOCKS_A_PROCESSOR = 8
 _WARP = 32

@@ -86,9 +86,9 @@ def most_below(cols: int) -> float:
     """Costs below a cap in a row up to which a solve below the cap is the faster one.
 
     With more of them lists are hardly better than in the matrix. Both solves take as long for clipped distances with
-    about 90 such costs in a row of 2000, 160 of 4096 and 250 of 8000; for overlaps, with 250 of 2000 and 300 of 4096.
+    about 170 such costs in a row of 2000, 380 of 4096 and over 600 of 8000; for overlaps, with 210, 300 and 500.
     """
-    return max(2.0 * LIST_SIZE, 2 * math.sqrt(cols))
+    return max(2.0 * LIST_SIZE, 4 * math.sqrt(cols))
 
 
 def _cap(greatest: int | float, equal: int, count: int, cols: int) -> int | float | None:

@@ -77,6 +77,24 @@ struct EndScratch {
     bool matched[Tuning::most_trees];
 };
 
+// Rows of a backward search that a block holds, with their arcs (core/search/backward.cuh): those with lists by turn,
+// then those all of whose columns are examined.
+struct BackwardHeld {
+    Edge at;
+    Dual distance;
+    uint64 backward;
+    uint32 begin, count;  // of its arcs; none: no row
+    bool fell;            // in the sweep before
+};
+struct BackwardScratch {
+    static constexpr uint32 list_rows = Tuning::held_rows, rows = list_rows + Tuning::held_full_rows,
+                            most_arcs = Tuning::held_arcs;
+    Dual reduced_cost[most_arcs];
+    int32 col[most_arcs];
+    BackwardHeld row[rows];
+    uint32 arcs;  // so many were asked for
+};
+
 // Scratch memory of a block that puts a row into its row cache.
 struct RowCacheScratch {
     uint32 counts[256];  // by digit
@@ -116,6 +134,7 @@ struct Scratch : BoxScratch<Costs::is_computed> {
         RoundScratch rounds;
         StepScratch steps;
         EndScratch ends;
+        BackwardScratch backward;
         uint64 sorted[Tuning::sorted];
         Dual gaps[Tuning::gap_samples];
         double sums[kMostBlockWarps];

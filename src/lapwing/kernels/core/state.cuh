@@ -195,7 +195,8 @@ struct State {
     int32* met_cols;   // free columns within the search radius
     int32* full_rows;
     // Auction: the best bid for each column, and the column that each row bid for, of this round and the previous one.
-    // Sweeps of core/search/rectangular.cuh also store the results of rows in best_bid[0].
+    // The first of them also holds a copy of the backward distances of columns (core/search/backward.cuh), or the reach
+    // of boxes (core/lists/reach.cuh).
     uint64* best_bid[2];
     int32* target[2];
     // Search: distances from the free rows (keys, ordered as unsigned numbers; kFar: not reached), the time when each
@@ -205,12 +206,10 @@ struct State {
     int32* parent_row;
     Edge* parent_edge;
     // Where columns outnumber rows (core/search/rectangular.cuh): backward distances to free columns, by column and
-    // then by free row; the successor column of each row; and the results of rows in full_rows. Otherwise
-    // `backward_distance` holds, at the end of a search, the positions of free columns and rows in their lists, and
-    // `full_backward_distance` the reach of boxes (core/lists/reach.cuh).
+    // then by free row; and the successor column of each row. Otherwise `backward_distance` holds, at the end of a
+    // search, the positions of free columns and rows in their lists.
     uint64* backward_distance;
     int32* successor;
-    uint64* full_backward_distance;
     Dual* row_distance;  // of rows in refresh_rows
     // The search that last read all columns of the row, or found that it brings none nearer (kNoneNearer), at which
     // distance of the row.

@@ -83,9 +83,11 @@ struct Tuning {
     // up to so many free rows are matched one by one, where columns outnumber rows; fewer of sparse costs, where a
     // search for several rows reaches few others
     static constexpr uint32 singly = 16, sparse_singly = 4;
-    static constexpr uint32 local_room = 4;       // columns per lane that a local search's tree leads to
-    static constexpr uint32 local_share = 8;      // sweeps go on while one of so many rows is matched or given up
-    static constexpr uint32 kept_keys = 4;        // of a list, in a thread's registers
+    static constexpr uint32 local_room = 4;   // columns per lane that a local search's tree leads to
+    static constexpr uint32 local_share = 8;  // sweeps go on while one of so many rows is matched or given up
+    static constexpr uint32 kept_keys = 4;    // of a list, in a thread's registers
+    static constexpr uint32 steps_of_radius =
+        8;  // steps after which a search for several columns finds its radius anew
     static constexpr uint32 radius_halvings = 8;  // halvings of the interval that contains the radius, between steps
     static constexpr uint32 sorted = THREADS < 512 ? THREADS : 512;  // distances ranked by comparing all pairs
     // reached columns per warp at one time (a larger number needs more code)
@@ -93,6 +95,9 @@ struct Tuning {
     static constexpr uint32 most_ends = 2048, most_trees = 1024;  // pairs and trees matched by degrees
     static constexpr uint32 degree_bits = 3;                      // bits of a tree's degree in a column's choice
     static constexpr uint32 edges_in_l1 = 1 << 14;                // parent edges that block 0 reads through its L1
+
+    // Of a backward search, what a block holds: rows with lists, rows all of whose columns are examined, and arcs.
+    static constexpr uint32 held_rows = 3 * THREADS / 16, held_full_rows = THREADS / 16, held_arcs = 7 * THREADS / 2;
 
     // --- start and end ---
     static constexpr int32 sample_step = 16;   // the sample of column minima has one of so many rows (Python)

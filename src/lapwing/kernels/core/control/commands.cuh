@@ -43,6 +43,7 @@ struct SearchRun {
     Dual bucket_width;      // of the bucket limit
     uint64 scans;           // so far
     bool exhausted;         // no row waits within the search radius, according to the run
+    bool nearer;            // a free column came nearer since the radius was found
     bool mixes;             // the search read whole rows, since many costs tie
 };
 

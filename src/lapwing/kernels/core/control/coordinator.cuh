@@ -367,7 +367,7 @@ class Coordinator {
         choose_bucket_width();
         search_.radius = kFar;
         search_.present = 0;
-        search_.exhausted = false;
+        search_.exhausted = search_.nearer = false;
         // Rows that must be fetched are matched singly: core/search/rectangular.cuh would read full rows in every
         // sweep.
         const bool singly = !square() && (Listing::fetches_rows || singly_ || search_.free_count <= kSingly);

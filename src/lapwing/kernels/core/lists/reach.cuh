@@ -18,7 +18,7 @@
 
 __device__ inline bool has_reach(const Matrix& matrix) { return has_boxes(matrix) && matrix.rows == matrix.cols; }
 // By box, then by outer box. There are fewer of them than rows, or they are two.
-__device__ inline uint64* reach_of_boxes(const State& state) { return state.full_backward_distance; }
+__device__ inline uint64* reach_of_boxes(const State& state) { return state.best_bid[0]; }
 // Of the column at each place: its price and its distance, at most the search radius, rounded upwards.
 __device__ inline Margin* reach_of_places(const State& state) {
     return reinterpret_cast<Margin*>(state.backward_distance);

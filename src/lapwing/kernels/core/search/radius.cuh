@@ -21,6 +21,10 @@ __device__ inline uint64 nth_largest(uint64 mine, uint32 k) {
         if (lane_index() == __ffs(__ballot_sync(kAllLanes, mine == largest)) - 1) mine = 0;
     }
 }
+// Whether steps find the radius; elsewhere the coordinator does.
+__device__ inline bool finds_radius(const State& state, const SearchRun& run) {
+    return run.wanted == 1 || state.matrix.rows >= state.matrix.cols;
+}
 // A distance within which enough free columns lie, not far beyond the least such distance; at most the previous search
 // radius. Every thread of a block calls it, and all blocks get the same result.
 template <bool wide>
@@ -31,7 +35,6 @@ __device__ inline uint64 shrink_radius(const Team& team, const SearchRun& run) {
         const uint64 nearest = wide ? __ldcg(&state.counts->nearest) : team.own.nearest;
         return nearest < radius ? nearest : radius;
     }
-    if (shared().state.matrix.rows < shared().state.matrix.cols) return radius;  // the coordinator finds it
     if (run.open_count <= kWarp) {
         const uint32 lane = lane_index();
         const uint64 key = lane < run.open_count ? FreeDistance::at(state, lane) : 0;
