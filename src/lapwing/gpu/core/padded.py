@@ -26,14 +26,16 @@ _LEAST_ROWS = 128
 # Many rows of padding wait until the others are matched (kernels/core/search/padding.cuh); few are matched like these,
 # which is quicker.
 _LEAST_WAITING = 64
-_MOST_PADDING = 1 / 48  # of the rows
+_MOST_PADDING, _MOST_WAITING = 1 / 48, 1 / 32  # of the rows
 _THREADS = CORE_START.constants["THREADS"]
 
 
 def is_nearly_square(shape: tuple[int, int]) -> bool:
     """Whether so few rows of padding make it square that these do not take long."""
     rows, cols = sorted(shape)
-    return rows >= _LEAST_ROWS and 0 < cols - rows <= _MOST_PADDING * rows
+    padding = cols - rows
+    most = _MOST_WAITING if padding >= _LEAST_WAITING else _MOST_PADDING
+    return rows >= _LEAST_ROWS and 0 < padding <= most * rows
 
 
 def pad(context: Context, view: CanonicalForm, array_template: GpuArray | None) -> CanonicalForm:
