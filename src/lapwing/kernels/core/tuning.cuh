@@ -98,6 +98,7 @@ struct Tuning {
 
     // Of a backward search, what a block holds: rows with lists, rows all of whose columns are examined, and arcs.
     static constexpr uint32 held_rows = 3 * THREADS / 16, held_full_rows = THREADS / 16, held_arcs = 7 * THREADS / 2;
+    static constexpr uint32 many_full_rows = THREADS / 64;  // a block, beyond which these wait for the others
 
     // --- start and end ---
     static constexpr int32 sample_step = 16;   // the sample of column minima has one of so many rows (Python)
