@@ -402,6 +402,16 @@ def test_the_same_answer_though_a_step_is_long(shape, most):
         assert first.statistics["searches"] == again.statistics["searches"]
 
 
+def test_the_same_answer_with_many_whole_rows():
+    """Which of them find room in a block varies (kernels/core/search/backward.cuh)."""
+    random = np.random.default_rng(0)
+    apart = random.random((250, 1, 2)) - random.random((1, 256, 2))
+    cost = np.round(80 * np.sqrt((apart**2).sum(-1))).astype(np.int32)
+    first, *others = (lw.solve(cost, device="cuda") for _ in range(4))
+    assert first.certificate.complete and first.statistics["full_rows"] > 100
+    assert all((first.row_to_col == again.row_to_col).all() for again in others)
+
+
 # --- the way to the GPU -----------------------------------------------------------------------------------------------
 
 

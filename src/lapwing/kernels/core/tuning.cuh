@@ -83,11 +83,10 @@ struct Tuning {
     // up to so many free rows are matched one by one, where columns outnumber rows; fewer of sparse costs, where a
     // search for several rows reaches few others
     static constexpr uint32 singly = 16, sparse_singly = 4;
-    static constexpr uint32 local_room = 4;   // columns per lane that a local search's tree leads to
-    static constexpr uint32 local_share = 8;  // sweeps go on while one of so many rows is matched or given up
-    static constexpr uint32 kept_keys = 4;    // of a list, in a thread's registers
-    static constexpr uint32 steps_of_radius =
-        8;  // steps after which a search for several columns finds its radius anew
+    static constexpr uint32 local_room = 4;       // columns per lane that a local search's tree leads to
+    static constexpr uint32 local_share = 8;      // sweeps go on while one of so many rows is matched or given up
+    static constexpr uint32 kept_keys = 4;        // of a list, in a thread's registers
+    static constexpr uint32 steps_of_radius = 8;  // a search for several columns finds its radius after so many steps
     static constexpr uint32 radius_halvings = 8;  // halvings of the interval that contains the radius, between steps
     static constexpr uint32 sorted = THREADS < 512 ? THREADS : 512;  // distances ranked by comparing all pairs
     // reached columns per warp at one time (a larger number needs more code)
@@ -98,7 +97,6 @@ struct Tuning {
 
     // Of a backward search, what a block holds: rows with lists, rows all of whose columns are examined, and arcs.
     static constexpr uint32 held_rows = 3 * THREADS / 16, held_full_rows = THREADS / 16, held_arcs = 7 * THREADS / 2;
-    static constexpr uint32 many_full_rows = THREADS / 64;  // a block, beyond which these wait for the others
 
     // --- start and end ---
     static constexpr int32 sample_step = 16;   // the sample of column minima has one of so many rows (Python)

@@ -2,13 +2,12 @@
 //
 // Each row pulls its own. In a sweep it takes the least of (reduced cost + backward distance of the column) over its
 // candidates, or over all its columns if its list is insufficient, as the sweep before left them. Sweeps go on until
-// nothing changes: about as many as the longest of the least paths has pairs.
+// nothing changes: as many as the longest of the least paths has pairs.
 //
 // Only backward distances move meanwhile. So before the first sweep every block writes down the arcs of its rows in
 // shared memory: the columns that can matter, with their reduced costs. A column that was not reached leads nowhere,
 // and one whose reduced cost is above what is left of the radius is too far. Rows that find no room there read their
-// lists, or all their columns, in every sweep. Where very many rows have insufficient lists, few of these find room,
-// and all of them take part only when the other rows are done.
+// lists, or all their columns, in every sweep.
 //
 // There are two copies of the backward distances, of which a sweep reads one and writes the other. So all rows read the
 // distances of the sweep before, in whatever order they come, and a sweep has one barrier. A row writes if its distance
@@ -88,24 +87,36 @@ class BackwardSweeps {
         if (threadIdx.x == 0) held.arcs = 0;
         for (uint32 slot = threadIdx.x; slot < BackwardScratch::rows; slot += kTeamThreads) held.row[slot] = {};
         __syncthreads();
-        hold_full_rows();
-        hold_lists();
+        uint32 turn = threadIdx.x / kWarp;
+        for (bool fits = true; turn < rows_ && turn < BackwardScratch::list_rows; turn += kTeamWarps) {
+            const BackwardRow row = load_backward_row(state_, frontier_row(turn));
+            if (is_full_row(state_, run_, row.at.row)) continue;
+            const Candidate mine = load_candidate(state_, row.at.row);
+            const Dual v = mine.col >= 0 ? load_stable(state_.v + mine.col) : Dual(0);
+            const Dual x = reduced(Dual(mine.cost), v, row.u);
+            const bool is_arc = matters(row, mine.col, x);
+            const uint32 arcs = __ballot_sync(kAllLanes, is_arc), count = __popc(arcs), lane = lane_index();
+            uint32 begin = 0;
+            if (lane == 0) begin = add_in_shared(&held.arcs, count);
+            begin = __shfl_sync(kAllLanes, begin, 0);
+            fits = begin + count <= BackwardScratch::most_arcs;
+            if (!fits) break;
+            if (is_arc) put(begin + __popc(arcs & ((1u << lane) - 1)), mine.col, x);
+            if (lane == 0) held.row[turn] = {row.at, row.distance, kFar, begin, count, false};
+        }
+        first_unheld_ = turn;
         __syncthreads();
+        hold_full_rows();
     }
 
     // One sweep; `now`: the copy of the backward distances that it reads. Whether the distance of a row fell that this
-    // thread wrote. `all`: also those of full rows; without it these keep theirs.
-    __device__ bool sweep(uint32 now, bool all) {
+    // thread wrote.
+    __device__ bool sweep(uint32 now) {
         ++run_.number;
-        bool falls = sweep_held(now, all);
+        bool falls = sweep_held(now);
         for (uint32 turn = first_unheld_; turn < rows_; turn += kTeamWarps)
             falls |= sweep_list(now, frontier_row(turn));
-        if (all) {
-            for (uint32 turn = first_unheld_full_; turn < full_; ++turn) falls |= sweep_full_row(now, full_row(turn));
-        } else {
-            for (uint32 turn = first_unheld_full_ + threadIdx.x; turn < full_; turn += kTeamThreads)
-                write_least(now, full_row(turn), kFar);
-        }
+        for (uint32 turn = first_unheld_full_; turn < full_; ++turn) falls |= sweep_full_row(now, full_row(turn));
         return falls;
     }
     __device__ SearchRun& run() { return run_; }
@@ -129,12 +140,16 @@ class BackwardSweeps {
         held.col[place] = j;
     }
 
-    // Full rows come first, since they are long to read; one after the other, since they may have very many arcs.
+    // The same for rows all of whose columns are examined, one after the other, since they may have very many arcs.
     __device__ void hold_full_rows() {
         BackwardScratch& held = shared().scratch.backward;
-        uint32 begin = 0, turn = 0;
+        uint32 begin = held.arcs < BackwardScratch::most_arcs ? held.arcs : BackwardScratch::most_arcs, turn = 0;
         for (; turn < full_ && turn < BackwardScratch::rows - BackwardScratch::list_rows; ++turn) {
-            const BackwardRow row = load_backward_row(state_, full_row(turn));
+            const Edge at = full_row(turn);
+            const BackwardRow row = load_backward_row(state_, at);
+            __syncthreads();
+            if (threadIdx.x == 0) held.arcs = begin;
+            __syncthreads();
             each_place(row, [&](int32 j, Dual reduced_cost) {
                 if (!matters(row, j, reduced_cost)) return;
                 const uint32 place = add_in_shared(&held.arcs, 1);
@@ -142,37 +157,13 @@ class BackwardSweeps {
             });
             __syncthreads();
             const uint32 end = held.arcs;
-            __syncthreads();
             if (end > BackwardScratch::most_arcs) break;
             if (threadIdx.x == 0)
-                held.row[BackwardScratch::list_rows + turn] = {row.at, row.distance, kFar, begin, end - begin, false};
+                held.row[BackwardScratch::list_rows + turn] = {at, row.distance, kFar, begin, end - begin, false};
             begin = end;
         }
-        if (threadIdx.x == 0) held.arcs = begin;
         first_unheld_full_ = turn;
         __syncthreads();
-    }
-    // A warp has rows until one finds no room.
-    __device__ void hold_lists() {
-        BackwardScratch& held = shared().scratch.backward;
-        const uint32 lane = lane_index();
-        uint32 turn = threadIdx.x / kWarp;
-        for (; turn < rows_ && turn < BackwardScratch::list_rows; turn += kTeamWarps) {
-            const BackwardRow row = load_backward_row(state_, frontier_row(turn));
-            if (is_full_row(state_, run_, row.at.row)) continue;
-            const Candidate mine = load_candidate(state_, row.at.row);
-            const Dual v = mine.col >= 0 ? load_stable(state_.v + mine.col) : Dual(0);
-            const Dual x = reduced(Dual(mine.cost), v, row.u);
-            const bool is_arc = matters(row, mine.col, x);
-            const uint32 arcs = __ballot_sync(kAllLanes, is_arc), count = __popc(arcs);
-            uint32 begin = 0;
-            if (lane == 0) begin = add_in_shared(&held.arcs, count);
-            begin = __shfl_sync(kAllLanes, begin, 0);
-            if (begin + count > BackwardScratch::most_arcs) break;
-            if (is_arc) put(begin + __popc(arcs & ((1u << lane) - 1)), mine.col, x);
-            if (lane == 0) held.row[turn] = {row.at, row.distance, kFar, begin, count, false};
-        }
-        first_unheld_ = turn;
     }
     // f(column, reduced cost) for a thread's share of a row.
     template <class F>
@@ -185,7 +176,7 @@ class BackwardSweeps {
         }
     }
 
-    __device__ bool sweep_held(uint32 now, bool all) const {
+    __device__ bool sweep_held(uint32 now) const {
         constexpr uint32 kTogether = 4;  // rows of a warp whose loads are in flight together, and a lane for each
         static_assert(BackwardScratch::rows % (kTogether * kTeamWarps) == 0);
         BackwardScratch& held = shared().scratch.backward;
@@ -209,7 +200,7 @@ class BackwardSweeps {
                     least = by < least ? by : least;
                 }
                 least = warp_min(least);
-                if (lane == r && (all || base + r * kTeamWarps < BackwardScratch::list_rows)) mine = least;
+                if (lane == r) mine = least;
             }
             if (lane < kTogether) falls |= settle(now, held.row[base + lane * kTeamWarps], mine);
             __syncwarp();
@@ -230,19 +221,19 @@ class BackwardSweeps {
     __device__ uint64 through(Dual reduced_cost, uint64 onward, Dual d) const {
         return within(backward_by(reduced_cost, onward), d, run_.radius);
     }
+    // Where a copy has a row's distance.
+    __device__ uint64* distance_in(uint32 copy, Edge at) const {
+        return (at.col >= 0 ? backward_copy(state_, copy) : state_.backward_distance) +
+               backward_place(state_, at.row, at.col);
+    }
     // A row's distance after this sweep.
     __device__ void write(uint32 now, Edge at, uint64 backward, bool falls) const {
-        const int64 place = backward_place(state_, at.row, at.col);
-        __stcg((at.col >= 0 ? backward_copy(state_, now ^ 1) : state_.backward_distance) + place, backward);
+        __stcg(distance_in(now ^ 1, at), backward);
         if (falls && at.col >= 0) __stcg(state_.stamp + at.col, stamp(run_.number, false));
-    }
-    __device__ uint64 present(uint32 now, Edge at) const {
-        return __ldcg((at.col >= 0 ? backward_copy(state_, now) : state_.backward_distance) +
-                      backward_place(state_, at.row, at.col));
     }
     // One thread writes the lesser of both distances.
     __device__ bool write_least(uint32 now, Edge at, uint64 least) const {
-        const uint64 before = present(now, at);
+        const uint64 before = __ldcg(distance_in(now, at));
         write(now, at, least < before ? least : before, least < before);
         return least < before;
     }
@@ -285,15 +276,11 @@ LAPWING_NOINLINE __device__ void run_backward_sweeps() {
     const auto counts = [&](uint32 sweep) -> StepCounts& {
         return team.wide ? counts_of<true>(team, sweep) : counts_of<false>(team, sweep);
     };
-    const uint32 full = present_count(team, &Counts::full);
-    // By their number, which is the same in every run; what is held depends on the order of rows.
-    const bool defers = full > Tuning::many_full_rows * team.blocks;
-    BackwardSweeps sweeps(team, shared().control.command.search, full);
+    BackwardSweeps sweeps(team, shared().control.command.search, present_count(team, &Counts::full));
     sweeps.hold();
     SearchRun& run = sweeps.run();
-    for (bool all = false, changed = true; changed || !all; ++run.present) {
-        all = !changed || !defers;
-        if (__syncthreads_or(sweeps.sweep(run.present % 2, all)) && threadIdx.x == 0)
+    for (bool changed = true; changed; ++run.present) {
+        if (__syncthreads_or(sweeps.sweep(run.present % 2)) && threadIdx.x == 0)
             atomicExch(&counts(run.present).event, 1u);
         if (blockIdx.x == 0 && threadIdx.x == 0) counts(run.present + 1).event = 0;
         team.sync();

@@ -31,7 +31,7 @@
 // rows are left, the radius is the distance of the nearest free column, and a search matches one row.
 //
 // Cost of a step: the lists and v of the frontier, two atomics for each distance that falls, and a barrier (two for
-// block 0 with a row a warp), and one more if a free column came nearer.
+// block 0 with a row a warp); in one step of eight a radius and one barrier more, if a free column came nearer.
 //
 // References: R. Jonker and A. Volgenant, Computing 38 (1987); U. Meyer and P. Sanders, "Delta-stepping: a
 // parallelizable shortest path algorithm", Journal of Algorithms 49 (2003).
