@@ -45,7 +45,7 @@ STAGES = (
     ("gpu.plan",),
     ("gpu.plan_several",),
     ("gpu.kinds",),
-    ("gpu.backend", "gpu.on_host"),
+    ("gpu.backend", "gpu.early_end", "gpu.on_host"),
     ("gpu.batch",),
     ("backend", "torch_operator"),
     ("distributed",),

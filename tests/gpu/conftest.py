@@ -10,7 +10,7 @@ from functools import partial
 
 import pytest
 
-from lapwing.gpu import backend
+from lapwing.gpu import early_end
 from lapwing.gpu import plan as gpu_plan
 from lapwing.gpu.core import monitor
 from lapwing.gpu.costs import points_matrix
@@ -55,7 +55,7 @@ def gpus(emulated_gpu, meanwhile, monkeypatch):
 @pytest.fixture
 def below(monkeypatch):
     """The solves below a cap, of which there is one whenever the auction leaves a row."""
-    monkeypatch.setattr(backend, "CAPPED_LEFT", 10**6)
+    monkeypatch.setattr(early_end, "CAPPED_LEFT", 10**6)
     made, init = [], CappedCosts.__init__
 
     def noted(self, *arguments):

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 import lapwing as lw
-from lapwing.gpu import backend
+from lapwing.gpu import early_end
 from lapwing.gpu.core import padded
 from lapwing.gpu.costs import spatial_order, upload
 from lapwing.gpu.reference import REFERENCE_METHODS
@@ -42,11 +42,11 @@ def main(largest: int) -> None:
         price = 1 if cost.dtype.kind == "i" else 0.05
         priced = lw.solve(torch.from_numpy(cost).cuda(), device="cuda", unmatched_cost=price)
         same(cost, priced, unmatched_cost=price)
-    backend.PADDED_LEFT, padded._LEAST_ROWS = 10**6, 8  # nearly square ones made square, though rounds leave few rows
+    early_end.PADDED_LEFT, padded._LEAST_ROWS = 10**6, 8  # nearly square ones made square, though rounds leave few rows
     for shape in ((48, 49), (49, 48)):
         cost = random.random(shape).astype(np.float32)
         same(cost, lw.solve(torch.from_numpy(cost).cuda(), device="cuda"))
-    backend.CAPPED_LEFT = 10**6  # capped costs below their cap, though the auction leaves few rows
+    early_end.CAPPED_LEFT = 10**6  # capped costs below their cap, though the auction leaves few rows
     for shape in ((largest, largest), (largest // 2, 2 * largest)):
         capped = np.minimum(random.random(shape), 0.1).astype(np.float32)
         for cost in (capped, np.round(30 * capped).astype(np.int32)):

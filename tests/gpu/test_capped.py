@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import lapwing as lw
-from lapwing.gpu import backend
+from lapwing.gpu import early_end
 from lapwing.gpu.core import capped, start
 from lapwing.gpu.core.solver import Schedule
 from support.checks import assert_optimal
@@ -73,6 +73,16 @@ def test_rows_that_may_stay_free(below, shape, price, maximize):
         assert len(below) == 2
 
 
+def test_rows_whose_only_way_out_is_to_stay_free(below):
+    """A search in which only unmatched columns are free, and rows are examined in full."""
+    random = np.random.default_rng(0)
+    values = np.sqrt(((random.random((90, 1, 2)) - random.random((1, 60, 2))) ** 2).sum(-1))
+    cost = np.minimum(values, 0.105).astype(np.float32)
+    result = lw.solve(cost, device="cuda", unmatched_cost=0.158)
+    assert_optimal(result, cost, unmatched_cost=0.158)
+    assert result.statistics["full_rows"] > 0
+
+
 def test_as_many_pairs_as_possible_at_the_price_of_staying_free(below):
     cost = clipped((40, 40), "int32")
     result = lw.solve(cost, device="cuda", unmatched_cost=15)
@@ -113,7 +123,7 @@ def test_too_many_pairs_below_the_cap(monkeypatch, below):
 
 
 def test_no_capped_solve_for_few_rows_left(monkeypatch, below):
-    monkeypatch.setattr(backend, "CAPPED_LEFT", 1)
+    monkeypatch.setattr(early_end, "CAPPED_LEFT", 1)
     cost = clipped((40, 40), "float32")
     assert_optimal(lw.solve(cost, device="cuda"), cost)
     assert not below

@@ -66,7 +66,7 @@ def test_a_search_matches_many_rows_where_columns_outnumber_them(monkeypatch, co
         assert_optimal(found, cost, unmatched_cost=prices)
     assert most_rounds.statistics["rounds"] > 16 == result.statistics["rounds"]
     assert most_rounds.statistics["left"] < result.statistics["left"] / 2
-    singly = 16  # Tuning::singly of core/control/coordinator.cuh
+    singly = 4  # Tuning::singly
     assert result.statistics["left"] > 2 * singly
     assert result.statistics["searches"] - singly < (result.statistics["left"] - singly) / 2
 

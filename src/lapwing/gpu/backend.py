@@ -22,18 +22,15 @@ from lapwing.cpu.large_costs import are_small
 from lapwing.cpu.solve import require_pairs
 from lapwing.errors import ArgumentError, GpuError, InfeasibleError, RangeError
 from lapwing.gpu.certificate.proof import SUMMARY_BYTES, Candidate, Proof
-from lapwing.gpu.core.capped import CAPPED_LEFT
 from lapwing.gpu.core.errors import invalid_cost
 from lapwing.gpu.core.glance import Glance
 from lapwing.gpu.core.large_costs import SMALL
 from lapwing.gpu.core.monitor import Monitor, TimeIsUpError
-from lapwing.gpu.core.padded import PADDED_LEFT, is_nearly_square
 from lapwing.gpu.core.solver import (
     INFEASIBLE,
     INVALID,
     OPTIMAL,
     REPORT_BYTES,
-    UNFINISHED,
     WARM_UP,
     CoreSolve,
     Outputs,
@@ -42,6 +39,7 @@ from lapwing.gpu.core.solver import (
 )
 from lapwing.gpu.costs.canonical import CanonicalForm, CanonicalMatrix
 from lapwing.gpu.costs.unmatched import UnmatchedColumns
+from lapwing.gpu.early_end import EarlyEnd, Part
 from lapwing.gpu.given_back import given_back, host_array
 from lapwing.gpu.kinds.base import CostKind, Search
 from lapwing.gpu.kinds.choose import choose_kind, choose_sharded, ordinal_of
@@ -133,9 +131,7 @@ class Solve:
         self.deadline = deadline  # by time.perf_counter
         self._began = time.perf_counter()
         self._large_from: float | None = None  # what costs of the kind show; see CostKind.large_from
-        is_free = request.memory_limit is None  # and no such solve has failed
-        self._may_be_capped = is_free
-        self._may_be_padded = is_free and costs.has_padding and not request.priced and is_nearly_square(costs.shape)
+        self._early = EarlyEnd(costs, request)
         self.unmatched: UnmatchedColumns | None = None
         self.prices: NDArray[Any] | None = None  # unmatched costs, as minimised
 
@@ -195,10 +191,9 @@ class Solve:
         view = costs.canonical(self.maximize, self.unmatched, monitor)
         search = costs.search(view, monitor, self.plan, request)
         solve = search.solve
-        looks = self._can_begin_again and costs.has_glance and (self._large_from is None or self._may_be_capped)
+        looks = self._can_begin_again and costs.has_glance and (self._large_from is None or self._early.may_be_capped)
         glance = Glance(solve, monitor.glance) if looks else None
-        cap: Number | None = None
-        if self.unmatched is not None and search.start is not None:
+        if self.unmatched is not None and view.matrix.prices:
             monitor.bound_shift = self.unmatched.bound_shift
         if writer is not None:
             solve.keep = partial(self._keep, writer, view, solve)
@@ -224,17 +219,10 @@ class Solve:
             has_gap = self._large_from is None and not costs.is_integer and seen.shows_gap(self.prices)
             if has_gap and self._has_large((view.matrix, monitor.stream)):
                 raise _ReducibleError(self._without_large)
-            limit_left(seen.cap())
-
-        def limit_left(seen: Number | None) -> None:
-            nonlocal cap
-            if seen is not None and self._may_be_capped and (rows <= cols or request.priced):
-                cap, solve.most_left = seen, rows // CAPPED_LEFT
+            self._early.see_cap(seen.cap())
 
         if self._can_begin_again:
-            limit_left(costs.cap(self.maximize))
-            if cap is None and self._may_be_padded:
-                solve.most_left = min(rows, cols) // PADDED_LEFT
+            self._early.watch(solve, self.prices)
         solve.before_launch = look
         if costs.can_overlap and rows * cols <= _OVERLAPPED:  # launched behind the search, and discarded if it fails
             solve.after_launch = conclude
@@ -245,8 +233,9 @@ class Solve:
         finally:
             solve.before_launch = solve.after_launch = nothing
             solve.keep = None  # no cycle that holds memory until it is collected
-        if report.status == UNFINISHED and solve.most_left is not None:
-            raise _ReducibleError(self._padded if cap is None else partial(self._below_cap, cap))
+        part = self._early.part(report)
+        if part is not None:
+            raise _ReducibleError(partial(self._from_part, part))
         if report.status == INVALID:
             raise invalid_cost(view, solve, report.invalid_row)
         if report.status == INFEASIBLE:
@@ -411,20 +400,8 @@ class Solve:
         asked = replace(self.request, unmatched_cost=prices)
         return self._from_part(lambda: (self.costs.without_large(above, self.maximize), asked))
 
-    def _below_cap(self, cap: Number) -> tuple[Answer, Certificate | None] | None:
-        """The answer to the pairs below a cap, if it is proven for the whole matrix."""
-        self._may_be_capped = False
-        return self._from_part(lambda: self.costs.below_cap(cap, self.prices, self.request))
-
-    def _padded(self) -> tuple[Answer, Certificate | None] | None:
-        """The answer to the matrix made square."""
-        self._may_be_padded = False
-        return self._from_part(lambda: (self.costs.padded(), self.request))
-
-    def _from_part(
-        self, make: Callable[[], tuple[CostKind, Request] | None]
-    ) -> tuple[Answer, Certificate | None] | None:
-        """The answer to some pairs as they are asked for, if it is proven for the whole."""
+    def _from_part(self, make: Part) -> tuple[Answer, Certificate | None] | None:
+        """The answer to some pairs, or to a square copy, if it is proven for the whole."""
 
         def solved() -> tuple[Answer, Certificate | None]:
             made = make()

@@ -165,7 +165,8 @@ class CoreSolve:
     most_left : int or None
         If the auction leaves over more rows, every launch ends there, unfinished.
     most_reads : float
-        If searches read more rows again, for each row, and costs tie, every launch ends there: status `TIED`.
+        If searches read more rows again, for each row, every launch ends there: status `TIED` of square problems, if
+        costs tie, and `UNFINISHED` of others.
     before_launch : callable
         Called when all is ready for a launch; may set `most_left`.
     after_launch : callable
@@ -418,6 +419,11 @@ class CoreSolve:
 
     def _copy_prices(self, to: int, prices: int) -> None:
         copy_bytes(self.context, to, prices, self.matrix.cols * ITEM_BYTES[self.matrix.dual_dtype])
+
+    def count_unmatched(self) -> int:
+        """Rows that have their unmatched column, or none, when a search has ended early."""
+        partners = read(self.context, self._memory["state"] + PARTNERS, self.matrix.rows, "int32")
+        return int(np.count_nonzero((partners < 0) | (partners >= self.matrix.real_cols)))
 
     def read_row(self, i: int) -> NDArray[Any]:
         """The costs of row i, as they are given."""

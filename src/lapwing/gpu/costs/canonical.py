@@ -24,7 +24,8 @@ class CanonicalMatrix:
     With `prices` (an address; 0 for none) the last `rows` columns are exits: row i may stay free at prices[i]. Computed
     costs have a recipe; `pointer` is then their block, and `row_stride` the run of a sample, 1 for the whole. The last
     `padding` rows are none of the costs', and cost nothing with any column (gpu/core/padded.py); the last `waiting`
-    rows, all of these or none, are matched when all others are (kernels/core/search/padding.cuh).
+    rows, all of these or none, are matched when all others are (kernels/core/search/padding.cuh). The last `exits`
+    columns are none of the costs', either: rows there stay free.
     """
 
     pointer: int
@@ -37,6 +38,7 @@ class CanonicalMatrix:
     cost_program: CostProgram | None = None
     padding: int = 0
     waiting: int = 0
+    exits: int = 0
 
     def kernels(self, context: Context, of_matrix: Program, computed: Program) -> dict[str, Kernel]:
         """Of one of two programs, loaded."""
@@ -57,7 +59,7 @@ class CanonicalMatrix:
     @property
     def real_cols(self) -> int:
         """Columns that are not exits."""
-        return self.cols - self.rows if self.prices else self.cols
+        return self.cols - (self.rows if self.prices else self.exits)
 
     @property
     def dual_dtype(self) -> str:

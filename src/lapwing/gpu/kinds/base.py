@@ -193,8 +193,11 @@ class CostKind(ABC):
         """The costs below a cap and how to solve them (gpu/kinds/capped.py); None if that does not solve the whole."""
         return None
 
-    def padded(self) -> CostKind:
-        """The same costs, solved as a square matrix; of a kind that has them."""
+    def padded(self, _exits: int, _prices: NDArray[Any] | None) -> CostKind | None:
+        """The same costs, solved as a square matrix with so many exits (gpu/core/padded.py); of a kind that has them.
+
+        `_prices`: unmatched costs, as minimised. None if that takes too much memory.
+        """
         raise NotImplementedError
 
 

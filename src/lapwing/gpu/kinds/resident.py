@@ -111,27 +111,33 @@ class ResidentMatrix(CostKind):
         self.wait_for_all()
         return below_cap(self, self.matrix, cap, prices, request)
 
-    def padded(self) -> CostKind:
+    def padded(self, exits: int, prices: NDArray[Any] | None) -> CostKind | None:
         self.wait_for_all()
-        return PaddedMatrix(self)
+        return PaddedMatrix(self, exits, prices, self.array_template)
 
 
 class PaddedMatrix(ResidentMatrix):
-    """A matrix with a few more columns than rows, or the other way round, made square (gpu/core/padded.py)."""
+    """A matrix that is made square (gpu/core/padded.py), with so many exits for rows that may stay free at prices."""
 
     has_glance = False
     has_padding = False
 
-    def __init__(self, whole: ResidentMatrix) -> None:
+    def __init__(
+        self, whole: ResidentMatrix, exits: int, prices: NDArray[Any] | None, array_template: GpuArray | None
+    ) -> None:
         super().__init__(whole.context, whole.matrix)
         self.given: Any = whole.given
-        self.array_template: GpuArray | None = whole.array_template
+        self.array_template: GpuArray | None = array_template
+        self._exits, self._prices, self._price_pointer = exits, prices, 0
 
     def canonical(self, maximize: bool, unmatched: UnmatchedColumns | None, monitor: Monitor) -> CanonicalForm:
-        return pad(self.context, super().canonical(maximize, unmatched, monitor), self.array_template)
+        self._price_pointer = 0 if unmatched is None else unmatched.pointer
+        view = super().canonical(maximize, unmatched, monitor)
+        return pad(self.context, view, self.array_template, self._exits, self._prices)
 
     def search(self, view: CanonicalForm, monitor: Monitor, plan: Plan, request: Request) -> Search:
         solve = PaddedSolve(self.context, view.matrix, monitor, self.array_template)
+        solve.prices = self._price_pointer
         return Search(solve, StartFinder(self.context, monitor, self.array_template))
 
     def no_assignment(self, view: CanonicalForm, solve: CoreSolve, request: Request) -> LapwingError:

@@ -151,6 +151,8 @@ CORE_START = Program(
         "forbid_large",
         "count_below",
         "keep_below",
+        "make_square",
+        "make_wide_square",
         "row_bounds",
         "column_bounds",
         "sorting_keys",

@@ -77,8 +77,7 @@ struct EndScratch {
     bool matched[Tuning::most_trees];
 };
 
-// Rows of a backward search that a block holds, with their arcs (core/search/backward.cuh): those with lists by turn,
-// then those all of whose columns are examined.
+// Rows of a backward search that a block holds, with their arcs (core/search/backward.cuh).
 struct BackwardHeld {
     Edge at;
     Dual distance;
@@ -87,8 +86,7 @@ struct BackwardHeld {
     bool fell;            // in the sweep before
 };
 struct BackwardScratch {
-    static constexpr uint32 list_rows = Tuning::held_rows, rows = list_rows + Tuning::held_full_rows,
-                            most_arcs = Tuning::held_arcs;
+    static constexpr uint32 rows = Tuning::held_rows, most_arcs = Tuning::held_arcs;
     Dual reduced_cost[most_arcs];
     int32 col[most_arcs];
     BackwardHeld row[rows];

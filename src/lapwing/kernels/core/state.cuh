@@ -69,20 +69,15 @@ struct Matrix {
         if (j >= real) return j - real == i ? unmatched_cost(i) : infinity<Dual>();
         return costs.has(i, j) ? minimised(costs.at(i, j)) : infinity<Dual>();
     }
-    // Number of places of a row (costs/costs.cuh), unmatched columns last. A row of sparse costs has its own unmatched
-    // column only.
-    __device__ int32 places(int32 i) const {
-        return Costs::is_sparse ? costs.places(i, cols) + (prices != nullptr ? 1 : 0) : cols;
-    }
+    // Number of places of a row (costs/costs.cuh); its unmatched column, if it has one, is last.
+    __device__ int32 places(int32 i) const { return costs.places(i, real_cols()) + (prices != nullptr ? 1 : 0); }
     __device__ int32 col_of(int32 i, int32 place) const {
         const int32 real = real_cols();
-        return place < costs.places(i, real) ? costs.col_of(i, place) : Costs::is_sparse ? real + i : place;
+        return place < costs.places(i, real) ? costs.col_of(i, place) : real + i;
     }
     // The cost to minimise; infinity if row i must not have the column at this place.
     __device__ Dual at_place(int32 i, int32 place) const {
-        const int32 real = real_cols();
-        if (place < costs.places(i, real)) return minimised(costs.at_place(i, place));
-        return Costs::is_sparse || place - real == i ? unmatched_cost(i) : infinity<Dual>();
+        return place < costs.places(i, real_cols()) ? minimised(costs.at_place(i, place)) : unmatched_cost(i);
     }
     __device__ Dual minimised(Cost c) const { return maximize ? -widened(c) : Dual(widened(c)); }
     // True if the cost is not NaN, not -infinity, and small enough that sums cannot overflow (cost_limit in
@@ -192,7 +187,7 @@ struct State {
     int32* refresh_rows;
     int32* free_rows;
     int32* free_cols;  // if the problem is square
-    int32* met_cols;   // free columns within the search radius
+    int32* met_cols;   // free columns within the search radius; columns that fell (core/search/backward.cuh)
     int32* full_rows;
     // Auction: the best bid for each column, and the column that each row bid for, of this round and the previous one.
     // The first of them also holds a copy of the backward distances of columns (core/search/backward.cuh), or the reach

@@ -80,9 +80,7 @@ struct Tuning {
     static constexpr uint32 cols_of_row = 256;
     static constexpr uint32 cols_ahead = 4;      // distances in flight per thread that reads all of them
     static constexpr uint32 unwanted_share = 8;  // a search omits one of so many free columns
-    // up to so many free rows are matched one by one, where columns outnumber rows; fewer of sparse costs, where a
-    // search for several rows reaches few others
-    static constexpr uint32 singly = 16, sparse_singly = 4;
+    static constexpr uint32 singly = 4;  // up to so many free rows are matched one by one, where columns outnumber rows
     static constexpr uint32 local_room = 4;       // columns per lane that a local search's tree leads to
     static constexpr uint32 local_share = 8;      // sweeps go on while one of so many rows is matched or given up
     static constexpr uint32 kept_keys = 4;        // of a list, in a thread's registers
@@ -95,8 +93,8 @@ struct Tuning {
     static constexpr uint32 degree_bits = 3;                      // bits of a tree's degree in a column's choice
     static constexpr uint32 edges_in_l1 = 1 << 14;                // parent edges that block 0 reads through its L1
 
-    // Of a backward search, what a block holds: rows with lists, rows all of whose columns are examined, and arcs.
-    static constexpr uint32 held_rows = 3 * THREADS / 16, held_full_rows = THREADS / 16, held_arcs = 7 * THREADS / 2;
+    // Of a backward search, what a block holds: rows, and arcs.
+    static constexpr uint32 held_rows = THREADS / 4, held_arcs = 7 * THREADS / 2;
 
     // --- start and end ---
     static constexpr int32 sample_step = 16;   // the sample of column minima has one of so many rows (Python)

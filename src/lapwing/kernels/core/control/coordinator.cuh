@@ -238,14 +238,17 @@ class Coordinator {
 
     // --- searches ---
 
-    // Whether searches read rows again and again because costs tie. A list then has some of the columns that a row
-    // could have, and trees do not meet in it. The method "hungarian-tree" reads a row once an iteration, and few
-    // updates of its duals make many pairs tight. Without ties each of them makes one pair tight, and it is slower.
+    // Whether searches read rows again and again.
+    __device__ bool reads_often() const {
+        const double reads = static_cast<double>(refreshes_ - refreshes_before_ + full_rows_);
+        return reads > schedule_.most_reads * state_.matrix.rows;
+    }
+    // Whether they do because costs tie. A list then has some of the columns that a row could have, and trees do not
+    // meet in it. The method "hungarian-tree" reads a row once an iteration, and few updates of its duals make many
+    // pairs tight. Without ties each of them makes one pair tight, and it is slower.
     __device__ bool is_tied() {
         if constexpr (!Costs::is_in_memory) return false;
         const double rows = state_.matrix.rows;
-        if (!(static_cast<double>(refreshes_ - refreshes_before_ + full_rows_) > schedule_.most_reads * rows))
-            return false;
         schedule_.most_reads *= 2;  // where they do not tie, look again later
         __syncwarp();
         if (lane_index() == 0) counts_.answer = 0;
@@ -265,7 +268,10 @@ class Coordinator {
                 is_doubtful_ = false;
             }
             if (search_.number >= schedule_.most_steps) return SolveStatus::unfinished;
-            if (is_tied()) return SolveStatus::tied;
+            if (reads_often()) {
+                if (!square()) return SolveStatus::unfinished;
+                if (is_tied()) return SolveStatus::tied;
+            }
             if (progress_wanted()) {
                 bound_ = ask_bound(Task::bound);
                 publish_progress(kSearch, search_.search, state_.matrix.rows - search_.free_count, bound_);
@@ -370,7 +376,7 @@ class Coordinator {
         search_.exhausted = search_.nearer = false;
         // Rows that must be fetched are matched singly: core/search/rectangular.cuh would read full rows in every
         // sweep.
-        const bool singly = !square() && (Listing::fetches_rows || singly_ || search_.free_count <= kSingly);
+        const bool singly = !square() && (Listing::fetches_rows || singly_ || search_.free_count <= Tuning::singly);
         search_.wanted = singly ? 1 : search_.free_count - search_.free_count / Tuning::unwanted_share;
         search_.born = search_.number;
         search_.bucket_limit = as_key(search_.bucket_width);
@@ -471,7 +477,6 @@ class Coordinator {
         *mail = report;
     }
 
-    static constexpr uint32 kSingly = Costs::is_sparse ? Tuning::sparse_singly : Tuning::singly;
     static constexpr uint32 kAuction = 1, kSearch = 2;  // stages that the host is told of
 
     State& state_;

@@ -74,9 +74,7 @@ class FullRow {
         costs_.load(real, given);
 #pragma unroll
         for (uint32 k = 0; k < kAtOnce; ++k) {
-            cost[k] = place[k] <= last                                  ? matrix_.minimised(given[k])
-                      : Costs::is_sparse || place[k] - last - 1 == row_ ? unmatched_cost_
-                                                                        : infinity<Dual>();
+            cost[k] = place[k] <= last ? matrix_.minimised(given[k]) : unmatched_cost_;
         }
     }
 };

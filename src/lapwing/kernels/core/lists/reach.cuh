@@ -173,10 +173,11 @@ class PlacesInBoxes {
     static constexpr bool all_wanted = false;
 
     __device__ PlacesInBoxes(const State& state, int32 i, const Wanted& wanted)
-        : matrix_(state.matrix), is_boxed_(has_boxes(matrix_) && matrix_.prices == nullptr), boxes_(state, i, wanted) {}
+        : matrix_(state.matrix), row_(i), is_boxed_(has_boxes(matrix_) && matrix_.prices == nullptr),
+          boxes_(state, i, wanted) {}
     // The number of places in the next chunk; 0 after the last.
     __device__ uint32 next() {
-        if (!is_boxed_) return ended_++ == 0 ? matrix_.cols : 0;
+        if (!is_boxed_) return ended_++ == 0 ? matrix_.places(row_) : 0;
         BoxScratch<true>& scratch = shared().scratch.boxes();
         for (;;) {
             while (taken_ < found_) {  // outer boxes, one for each warp
@@ -202,6 +203,7 @@ class PlacesInBoxes {
 
   private:
     const Matrix& matrix_;
+    const int32 row_;
     const bool is_boxed_;
     const WantedBoxes boxes_;
     uint32 first_ = 0, ended_ = 0;  // the outer boxes that were examined last

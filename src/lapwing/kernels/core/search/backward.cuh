@@ -1,13 +1,19 @@
 // Backward distances: of every reached row, the least sum of reduced costs from it to a free column, within the radius.
 //
 // Each row pulls its own. In a sweep it takes the least of (reduced cost + backward distance of the column) over its
-// candidates, or over all its columns if its list is insufficient, as the sweep before left them. Sweeps go on until
-// nothing changes: as many as the longest of the least paths has pairs.
+// candidates, as the sweep before left them. Sweeps go on until nothing changes: as many as the longest of the least
+// paths has pairs.
 //
 // Only backward distances move meanwhile. So before the first sweep every block writes down the arcs of its rows in
-// shared memory: the columns that can matter, with their reduced costs. A column that was not reached leads nowhere,
+// shared memory: the candidates that can matter, with their reduced costs. A column that was not reached leads nowhere,
 // and one whose reduced cost is above what is left of the radius is too far. Rows that find no room there read their
-// lists, or all their columns, in every sweep.
+// lists in every sweep.
+//
+// Then come the full rows, all of whose columns matter, since their lists are insufficient. Of these there may be
+// thousands. Each looks at the columns whose distance fell since it last did, if it is so small that tau, which no
+// column outside the list is nearer than, leaves room for a shorter way. If some distance falls, sweeps over the lists
+// follow again, and so on. Distances that arrive over lists make most other columns needless, so few of these passes
+// are needed, and few costs are read in them.
 //
 // There are two copies of the backward distances, of which a sweep reads one and writes the other. So all rows read the
 // distances of the sweep before, in whatever order they come, and a sweep has one barrier. A row writes if its distance
@@ -74,12 +80,12 @@ __device__ inline bool is_full_row(const State& state, const SearchRun& run, int
 }
 
 // The sweeps of a block over its rows: those of the frontier whose index is that of the block, plus a multiple of the
-// team, and the same of full_rows. All threads of the team call all members.
+// team. A warp has every kTeamWarps-th of them. All threads of the team call the public members.
 class BackwardSweeps {
   public:
-    __device__ BackwardSweeps(const Team& team, const SearchRun& run, uint32 full)
-        : team_(team), state_(team.state), run_(run), rows_(run.count > team.block() ? share(run.count) : 0),
-          full_(full > team.block() ? share(full) : 0) {}
+    __device__ BackwardSweeps(const Team& team, const SearchRun& run)
+        : team_(team), state_(team.state), run_(run),
+          rows_(run.count > team.block() ? (run.count - team.block() - 1) / team.blocks + 1 : 0) {}
 
     // Writes down arcs, as far as there is room.
     __device__ void hold() {
@@ -88,9 +94,8 @@ class BackwardSweeps {
         for (uint32 slot = threadIdx.x; slot < BackwardScratch::rows; slot += kTeamThreads) held.row[slot] = {};
         __syncthreads();
         uint32 turn = threadIdx.x / kWarp;
-        for (bool fits = true; turn < rows_ && turn < BackwardScratch::list_rows; turn += kTeamWarps) {
+        for (; turn < rows_ && turn < BackwardScratch::rows; turn += kTeamWarps) {
             const BackwardRow row = load_backward_row(state_, frontier_row(turn));
-            if (is_full_row(state_, run_, row.at.row)) continue;
             const Candidate mine = load_candidate(state_, row.at.row);
             const Dual v = mine.col >= 0 ? load_stable(state_.v + mine.col) : Dual(0);
             const Dual x = reduced(Dual(mine.cost), v, row.u);
@@ -99,90 +104,84 @@ class BackwardSweeps {
             uint32 begin = 0;
             if (lane == 0) begin = add_in_shared(&held.arcs, count);
             begin = __shfl_sync(kAllLanes, begin, 0);
-            fits = begin + count <= BackwardScratch::most_arcs;
-            if (!fits) break;
-            if (is_arc) put(begin + __popc(arcs & ((1u << lane) - 1)), mine.col, x);
+            if (begin + count > BackwardScratch::most_arcs) break;
+            if (is_arc) {
+                const uint32 place = begin + __popc(arcs & ((1u << lane) - 1));
+                held.reduced_cost[place] = x;
+                held.col[place] = mine.col;
+            }
             if (lane == 0) held.row[turn] = {row.at, row.distance, kFar, begin, count, false};
         }
         first_unheld_ = turn;
         __syncthreads();
-        hold_full_rows();
     }
 
-    // One sweep; `now`: the copy of the backward distances that it reads. Whether the distance of a row fell that this
-    // thread wrote.
-    __device__ bool sweep(uint32 now) {
-        ++run_.number;
-        bool falls = sweep_held(now);
-        for (uint32 turn = first_unheld_; turn < rows_; turn += kTeamWarps)
-            falls |= sweep_list(now, frontier_row(turn));
-        for (uint32 turn = first_unheld_full_; turn < full_; ++turn) falls |= sweep_full_row(now, full_row(turn));
-        return falls;
+    // Sweeps until nothing changes. `has_full`: some rows are full.
+    __device__ void sweep_all(bool has_full) {
+        for (uint32 since = 0;;) {
+            while (falls(sweep_lists())) {
+            }
+            if (!has_full) break;
+            const uint32 fallen = list_fallen(since);
+            const bool is_first = since == 0;  // of its own unmatched column no row has been told
+            since = run_.number + 1;
+            if ((fallen == 0 && !is_first) || !falls(sweep_full_rows(fallen))) break;
+        }
+        run_.count = 0;
     }
-    __device__ SearchRun& run() { return run_; }
+    __device__ const SearchRun& run() const { return run_; }
 
   private:
-    __device__ uint32 share(uint32 count) const { return (count - team_.block() - 1) / team_.blocks + 1; }
+    // Rows of a warp whose loads are in flight together, and a lane for each; of one row, columns of a lane.
+    static constexpr uint32 kTogether = 4;
+
+    // The copy of the backward distances that this sweep reads; it writes the other.
+    __device__ uint32 now() const { return run_.present % 2; }
+    __device__ uint64* read_copy() const { return backward_copy(state_, now()); }
+    // The counts of this sweep, or of one after it.
+    __device__ StepCounts& counts(uint32 after = 0) const {
+        return team_.wide ? counts_of<true>(team_, run_.present + after)
+                          : counts_of<false>(team_, run_.present + after);
+    }
+    // Ends a sweep, and returns its counts.
+    __device__ StepCounts conclude() {
+        if (blockIdx.x == 0 && threadIdx.x == 0) counts(1).event = counts(1).next = 0;
+        team_.sync();
+        const uint32 sweep = run_.present++;
+        return team_.wide ? read_counts<true>(team_, sweep) : read_counts<false>(team_, sweep);
+    }
+    // The same: whether the distance of a row fell that some thread wrote.
+    __device__ bool falls(bool of_mine) {
+        if (__syncthreads_or(of_mine) && threadIdx.x == 0) atomicExch(&counts().event, 1u);
+        return conclude().event != 0;
+    }
+
     __device__ Edge frontier_row(uint32 turn) const {
         return load_stable(state_.frontier[0] + team_.block() + turn * team_.blocks);
-    }
-    __device__ Edge full_row(uint32 turn) const {
-        const int32 i = load_stable(state_.full_rows + team_.block() + turn * team_.blocks);
-        return {i, load_stable(state_.row_to_col + i)};
     }
     __device__ bool matters(const BackwardRow& row, int32 j, Dual reduced_cost) const {
         if (j < 0 || j == row.at.col || as_key(row.distance + reduced_cost) > run_.radius) return false;
         return __ldcg(state_.distance + j) <= run_.radius;
     }
-    __device__ static void put(uint32 place, int32 j, Dual reduced_cost) {
-        BackwardScratch& held = shared().scratch.backward;
-        held.reduced_cost[place] = reduced_cost;
-        held.col[place] = j;
+    // The backward distance of a row at distance d through a column; kFar if that is too far.
+    __device__ uint64 through(Dual reduced_cost, uint64 onward, Dual d) const {
+        return within(backward_by(reduced_cost, onward), d, run_.radius);
     }
 
-    // The same for rows all of whose columns are examined, one after the other, since they may have very many arcs.
-    __device__ void hold_full_rows() {
-        BackwardScratch& held = shared().scratch.backward;
-        uint32 begin = held.arcs < BackwardScratch::most_arcs ? held.arcs : BackwardScratch::most_arcs, turn = 0;
-        for (; turn < full_ && turn < BackwardScratch::rows - BackwardScratch::list_rows; ++turn) {
-            const Edge at = full_row(turn);
-            const BackwardRow row = load_backward_row(state_, at);
-            __syncthreads();
-            if (threadIdx.x == 0) held.arcs = begin;
-            __syncthreads();
-            each_place(row, [&](int32 j, Dual reduced_cost) {
-                if (!matters(row, j, reduced_cost)) return;
-                const uint32 place = add_in_shared(&held.arcs, 1);
-                if (place < BackwardScratch::most_arcs) put(place, j, reduced_cost);
-            });
-            __syncthreads();
-            const uint32 end = held.arcs;
-            if (end > BackwardScratch::most_arcs) break;
-            if (threadIdx.x == 0)
-                held.row[BackwardScratch::list_rows + turn] = {at, row.distance, kFar, begin, end - begin, false};
-            begin = end;
-        }
-        first_unheld_full_ = turn;
-        __syncthreads();
-    }
-    // f(column, reduced cost) for a thread's share of a row.
-    template <class F>
-    __device__ void each_place(const BackwardRow& row, F f) const {
-        const int32 places = state_.matrix.places(row.at.row);
-        for (int32 place = threadIdx.x; place < places; place += kTeamThreads) {
-            const int32 j = state_.matrix.col_of(row.at.row, place);
-            const Dual cost = state_.matrix.at_place(row.at.row, place);
-            if (cost < infinity<Dual>()) f(j, reduced(cost, load_stable(state_.v + j), row.u));
-        }
-    }
+    // The next three: whether a distance fell that this thread wrote.
 
-    __device__ bool sweep_held(uint32 now) const {
-        constexpr uint32 kTogether = 4;  // rows of a warp whose loads are in flight together, and a lane for each
+    __device__ bool sweep_lists() {
+        ++run_.number;
+        bool any = sweep_held();
+        for (uint32 turn = first_unheld_; turn < rows_; turn += kTeamWarps) any |= sweep_list(frontier_row(turn));
+        return any;
+    }
+    __device__ bool sweep_held() const {
         static_assert(BackwardScratch::rows % (kTogether * kTeamWarps) == 0);
         BackwardScratch& held = shared().scratch.backward;
-        const uint64* const from = backward_copy(state_, now);
+        const uint64* const from = read_copy();
         const uint32 lane = lane_index();
-        bool falls = false;
+        bool any = false;
         for (uint32 base = threadIdx.x / kWarp; base < BackwardScratch::rows; base += kTogether * kTeamWarps) {
             uint64 onward[kTogether], mine = kFar;
 #pragma unroll
@@ -194,98 +193,133 @@ class BackwardSweeps {
             for (uint32 r = 0; r < kTogether; ++r) {
                 const BackwardHeld& row = held.row[base + r * kTeamWarps];
                 uint64 least = kFar;
-                for (uint32 k = lane; k < row.count; k += kWarp) {
-                    if (k >= kWarp) onward[r] = __ldcg(from + held.col[row.begin + k]);
-                    const uint64 by = through(held.reduced_cost[row.begin + k], onward[r], row.distance);
-                    least = by < least ? by : least;
-                }
+                if (lane < row.count) least = through(held.reduced_cost[row.begin + lane], onward[r], row.distance);
                 least = warp_min(least);
                 if (lane == r) mine = least;
             }
-            if (lane < kTogether) falls |= settle(now, held.row[base + lane * kTeamWarps], mine);
+            if (lane < kTogether) any |= settle(held.row[base + lane * kTeamWarps], mine);
             __syncwarp();
         }
-        return falls;
+        return any;
     }
+    __device__ bool sweep_list(Edge at) const {
+        const BackwardRow row = load_backward_row(state_, at);
+        const Candidate mine = load_candidate(state_, at.row);
+        uint64 onward = kFar;
+        if (mine.col >= 0 && mine.col != at.col) {
+            const Dual x = reduced(Dual(mine.cost), load_stable(state_.v + mine.col), row.u);
+            onward = through(x, __ldcg(read_copy() + mine.col), row.distance);
+        }
+        onward = warp_min(onward);
+        return lane_index() == 0 && write_least(at, onward);
+    }
+    // When no sweep over lists changes anything, so both copies are the same.
+    __device__ bool sweep_full_rows(uint32 fallen) {
+        ++run_.number;
+        BackwardScratch& held = shared().scratch.backward;
+        bool any = false;
+        for (uint32 turn = threadIdx.x / kWarp; turn < rows_; turn += kTeamWarps) {
+            const Edge at = turn < first_unheld_ ? held.row[turn].at : frontier_row(turn);
+            if (!is_full_row(state_, run_, at.row)) continue;
+            const uint64 least = warp_min(least_outside(at, fallen));
+            __syncwarp();
+            if (lane_index() == 0) any |= turn < first_unheld_ ? settle(held.row[turn], least) : write_least(at, least);
+        }
+        return any;
+    }
+
+    // Lists the real columns whose backward distances fell in sweep `since` or later; since 0: all that have one.
+    // (Nothing else of the search needs met_cols where columns outnumber rows.)
+    __device__ uint32 list_fallen(uint32 since) {
+        uint32* const count = &counts().next;
+        const uint32 cols = state_.matrix.real_cols();
+        team_.each_converged(cols, [&](uint32 j) {
+            const bool fell = j < cols && __ldcg(read_copy() + j) != kFar && step_of(__ldcg(state_.stamp + j)) >= since;
+            const uint32 place = team_.wide ? take_place<true>(count, fell) : take_place<false>(count, fell);
+            if (fell) state_.met_cols[place] = static_cast<int32>(j);
+        });
+        return conclude().next;
+    }
+    // The least backward distance of a full row through its unmatched column or one of those listed last, if that is
+    // below its own; of a lane's share. The row's list has been looked at, and no other column is nearer than tau.
+    // Sparse costs have few columns in a row, which are all looked at.
+    __device__ uint64 least_outside(Edge at, uint32 fallen) const {
+        const Matrix& matrix = state_.matrix;
+        const BackwardRow row = load_backward_row(state_, at);
+        const Dual gap = reduced(load_stable(state_.tau + at.row), Dual(0), row.u);
+        uint64 least = __ldcg(distance_in(now(), at));
+        const uint32 count = Costs::is_sparse ? matrix.places(at.row) : fallen + (matrix.prices != nullptr ? 1 : 0);
+        const auto col_of = [&](uint32 place) {
+            if constexpr (Costs::is_sparse) return matrix.col_of(at.row, static_cast<int32>(place));
+            return place < fallen ? load_stable(state_.met_cols + place) : matrix.real_cols() + at.row;
+        };
+        const auto cost_of = [&](uint32 place, int32 col) {
+            return Costs::is_sparse ? matrix.at_place(at.row, static_cast<int32>(place)) : matrix.at(at.row, col);
+        };
+        for (uint32 base = lane_index(); base < count; base += kTogether * kWarp) {
+            int32 col[kTogether];
+            uint64 onward[kTogether];
+            Dual cost[kTogether], v[kTogether];
+#pragma unroll
+            for (uint32 k = 0; k < kTogether; ++k)
+                col[k] = base + k * kWarp < count ? col_of(base + k * kWarp) : at.col;
+#pragma unroll
+            for (uint32 k = 0; k < kTogether; ++k) onward[k] = col[k] != at.col ? __ldcg(read_copy() + col[k]) : kFar;
+#pragma unroll
+            for (uint32 k = 0; k < kTogether; ++k) {
+                const bool may = through(gap, onward[k], row.distance) < least;
+                cost[k] = may ? cost_of(base + k * kWarp, col[k]) : infinity<Dual>();
+                v[k] = may ? load_stable(state_.v + col[k]) : Dual(0);
+            }
+#pragma unroll
+            for (uint32 k = 0; k < kTogether; ++k) {
+                if (!(cost[k] < infinity<Dual>())) continue;
+                const uint64 by = through(reduced(cost[k], v[k], row.u), onward[k], row.distance);
+                least = by < least ? by : least;
+            }
+        }
+        return least;
+    }
+
     // Called by one thread.
-    __device__ bool settle(uint32 now, BackwardHeld& row, uint64 least) const {
+    __device__ bool settle(BackwardHeld& row, uint64 least) const {
         const uint64 before = row.backward;
-        const bool falls = least < before;
-        if (!falls && !row.fell) return false;
-        row.backward = falls ? least : before;
-        row.fell = falls;
-        write(now, row.at, row.backward, falls);
-        return falls;
+        const bool fell = least < before;
+        if (!fell && !row.fell) return false;
+        row.backward = fell ? least : before;
+        row.fell = fell;
+        write(row.at, row.backward, fell);
+        return fell;
     }
-    // The backward distance of a row at distance d through a column; kFar if that is too far.
-    __device__ uint64 through(Dual reduced_cost, uint64 onward, Dual d) const {
-        return within(backward_by(reduced_cost, onward), d, run_.radius);
+    // One thread writes the lesser of both distances.
+    __device__ bool write_least(Edge at, uint64 least) const {
+        const uint64 before = __ldcg(distance_in(now(), at));
+        write(at, least < before ? least : before, least < before);
+        return least < before;
+    }
+    // A row's distance after this sweep.
+    __device__ void write(Edge at, uint64 backward, bool fell) const {
+        __stcg(distance_in(now() ^ 1, at), backward);
+        if (fell && at.col >= 0) __stcg(state_.stamp + at.col, stamp(run_.number, false));
     }
     // Where a copy has a row's distance.
     __device__ uint64* distance_in(uint32 copy, Edge at) const {
         return (at.col >= 0 ? backward_copy(state_, copy) : state_.backward_distance) +
                backward_place(state_, at.row, at.col);
     }
-    // A row's distance after this sweep.
-    __device__ void write(uint32 now, Edge at, uint64 backward, bool falls) const {
-        __stcg(distance_in(now ^ 1, at), backward);
-        if (falls && at.col >= 0) __stcg(state_.stamp + at.col, stamp(run_.number, false));
-    }
-    // One thread writes the lesser of both distances.
-    __device__ bool write_least(uint32 now, Edge at, uint64 least) const {
-        const uint64 before = __ldcg(distance_in(now, at));
-        write(now, at, least < before ? least : before, least < before);
-        return least < before;
-    }
-    __device__ bool sweep_list(uint32 now, Edge at) const {
-        if (is_full_row(state_, run_, at.row)) return false;
-        const BackwardRow row = load_backward_row(state_, at);
-        const Candidate mine = load_candidate(state_, at.row);
-        uint64 onward = kFar;
-        if (mine.col >= 0 && mine.col != at.col) {
-            const Dual x = reduced(Dual(mine.cost), load_stable(state_.v + mine.col), row.u);
-            onward = through(x, __ldcg(backward_copy(state_, now) + mine.col), row.distance);
-        }
-        onward = warp_min(onward);
-        return lane_index() == 0 && write_least(now, at, onward);
-    }
-    __device__ bool sweep_full_row(uint32 now, Edge at) const {
-        const BackwardRow row = load_backward_row(state_, at);
-        uint64 least = kFar;
-        each_place(row, [&](int32 j, Dual reduced_cost) {
-            if (j == at.col) return;
-            const uint64 onward = __ldcg(backward_copy(state_, now) + j);
-            const uint64 by = through(reduced_cost, onward, row.distance);
-            least = by < least ? by : least;
-        });
-        least = best_in_block(shared().scratch.keys, least, true);
-        return threadIdx.x == 0 && write_least(now, at, least);
-    }
 
     const Team& team_;
     State& state_;
     SearchRun run_;
-    uint32 rows_, full_;                               // of the block
-    uint32 first_unheld_ = 0, first_unheld_full_ = 0;  // turns of the warp, and of the block
+    uint32 rows_;              // of the block
+    uint32 first_unheld_ = 0;  // turn of the warp
 };
 
-// Sweeps until nothing changes.
 LAPWING_NOINLINE __device__ void run_backward_sweeps() {
     State state = shared().state;  // its pointers in registers
     const Team team{state, shared().control.counts, shared().control.command.wide, shared().control.command.blocks};
-    const auto counts = [&](uint32 sweep) -> StepCounts& {
-        return team.wide ? counts_of<true>(team, sweep) : counts_of<false>(team, sweep);
-    };
-    BackwardSweeps sweeps(team, shared().control.command.search, present_count(team, &Counts::full));
+    BackwardSweeps sweeps(team, shared().control.command.search);
     sweeps.hold();
-    SearchRun& run = sweeps.run();
-    for (bool changed = true; changed; ++run.present) {
-        if (__syncthreads_or(sweeps.sweep(run.present % 2)) && threadIdx.x == 0)
-            atomicExch(&counts(run.present).event, 1u);
-        if (blockIdx.x == 0 && threadIdx.x == 0) counts(run.present + 1).event = 0;
-        team.sync();
-        changed = (team.wide ? read_counts<true>(team, run.present) : read_counts<false>(team, run.present)).event != 0;
-    }
-    run.count = 0;
-    if (blockIdx.x == 0 && threadIdx.x == 0) shared().control.command.search = run;
+    sweeps.sweep_all(present_count(team, &Counts::full) > 0);
+    if (blockIdx.x == 0 && threadIdx.x == 0) shared().control.command.search = sweeps.run();
 }

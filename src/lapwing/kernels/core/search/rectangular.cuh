@@ -32,7 +32,7 @@ __device__ inline Backward load_backward(const State& state, int32 i, int32 own)
     return {__ldcg(state.backward_distance + backward_place(state, i, own)),
             own >= 0 ? step_of(__ldcg(state.stamp + own)) : ~0u};
 }
-// The lowest successor of each reached row; kNoRow if there is none.
+// The lowest successor of each reached row among its candidates; kNoRow if there is none.
 __device__ inline void find_successors(const Team& team, uint32 count) {
     const State& state = team.state;
     team.each_by_warp(count, [&](uint32 index) {
@@ -46,15 +46,16 @@ __device__ inline void find_successors(const Team& team, uint32 count) {
         if (lane_index() == 0) state.successor[at.row] = static_cast<int32>(col);
     });
 }
-// The same for rows that were relaxed completely, over all their columns, one block each.
+// The same for full rows that have none there, over all their columns, one block each.
 __device__ inline void find_full_successors(const Team& team, uint32 count) {
     const State& state = team.state;
     for (uint32 index = team.block(); index < count; index += team.blocks) {
         const int32 i = load_stable(state.full_rows + index), own = load_stable(state.row_to_col + i);
         const Backward mine = load_backward(state, i, own);
+        if (mine.backward == kFar || load_stable(state.successor + i) != kNoRow) continue;
         const Dual u = load_stable(state.u + i);
         uint64 lowest = kNoRow;
-        const int32 places = mine.backward != kFar ? state.matrix.places(i) : 0;
+        const int32 places = state.matrix.places(i);
         for (int32 place = threadIdx.x; place < places; place += kTeamThreads) {
             const int32 j = state.matrix.col_of(i, place);
             if (j == own || static_cast<uint64>(j) >= lowest || __ldcg(state.backward_distance + j) > mine.backward)

@@ -7,10 +7,12 @@
 // gpu/core/sorted_prices.py finds prices from differences of costs.
 //
 // For a matrix: gather, row_bounds, column_bounds (core/start/matrix.cuh), forbid_large (core/start/large.cuh),
-// count_below, keep_below (core/start/capped.cuh). For computed costs, whose program is core/start/computed_start.cu:
-// gather, line_bounds (core/start/computed.cuh). For both: sorting_keys, price_rises.
+// count_below, keep_below (core/start/capped.cuh), make_square, make_wide_square (core/start/square.cuh). For computed
+// costs, whose program is core/start/computed_start.cu: gather, line_bounds (core/start/computed.cuh). For both:
+// sorting_keys, price_rises.
 #include "costs/matrix.cuh"
 
 #include "core/start/capped.cuh"
 #include "core/start/large.cuh"
 #include "core/start/matrix.cuh"
+#include "core/start/square.cuh"
