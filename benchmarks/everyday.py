@@ -171,6 +171,14 @@ def uneven_clouds(rng: Generator, n: int) -> Matrix:
     return distances(*(rng.normal(size=(n, 2)) + np.where(first, 0, 5)[:, None] for first in (few, many)))
 
 
+def uneven_clusters(rng: Generator, n: int, ratio: float) -> Matrix:
+    """Return squared distances in twenty clusters, each with another share of the rows than of the columns."""
+    centres = rng.random((20, 2))
+    shares = (rng.dirichlet(np.ones(20)) for _ in range(2))
+    places = (rng.choice(20, size, p=share) for size, share in zip((n, round(n * ratio)), shares, strict=True))
+    return squared_distances(*(centres[place] + 0.02 * rng.normal(size=(len(place), 2)) for place in places))
+
+
 def along_a_line(rng: Generator, n: int) -> Matrix:
     """Return distances of points in a strip that is fifty times as long as wide."""
     return distances(rng.random((n, 2)) * [1, 0.02], rng.random((n, 2)) * [1, 0.02])
@@ -414,6 +422,7 @@ CLASSES: dict[str, Maker] = {
     **{f"distances of clouds, {gap} apart": partial(clouds_apart, gap=gap) for gap in (0, 1)},
     "L1 of squares apart": squares_apart,
     "distances of uneven clouds": uneven_clouds,
+    **{f"uneven clusters, n x {f:g} n": partial(uneven_clusters, ratio=f) for f in (1.06, 1.5)},
     "distances from a narrow cloud": lambda rng, n: distances(rng.normal(size=(n, 2)), rng.random((n, 2))),
     "distances, the larger the better": lambda rng, n: -np.sqrt(plane(rng, n)),
     "distances along a line": along_a_line,

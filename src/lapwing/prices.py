@@ -122,11 +122,11 @@ def prices_in_kind(given: Any, rows: int, maximize: bool, integer: bool, of: str
 def minimised_prices(given: Any, rows: int, maximize: bool, integer: bool) -> NDArray[Any]:
     """The same as minimised; one price for all rows is a view of one number."""
     prices = _seen_in_kind(given, rows, maximize, integer, "row")
-    return np.broadcast_to(-_numbers(prices), rows) if maximize else prices
+    return np.broadcast_to(-shown_numbers(prices), rows) if maximize else prices
 
 
 def _seen_in_kind(given: Any, rows: int, maximize: bool, integer: bool, of: str) -> NDArray[Any]:
-    prices = _numbers(_seen_as_prices(given, rows, maximize, of))
+    prices = shown_numbers(_seen_as_prices(given, rows, maximize, of))
     if not integer:
         return np.broadcast_to(prices.astype(np.float64, copy=False), rows)
     whole = _whole_prices(prices)
@@ -138,7 +138,7 @@ def _seen_in_kind(given: Any, rows: int, maximize: bool, integer: bool, of: str)
     return np.broadcast_to(whole, rows)
 
 
-def _numbers(prices: NDArray[Any]) -> NDArray[Any]:
+def shown_numbers(prices: NDArray[Any]) -> NDArray[Any]:
     """The numbers that an array shows: one, if it is a view of that."""
     return prices[:1] if prices.strides == (0,) else prices
 

@@ -9,7 +9,9 @@ import lapwing as lw
 from lapwing.gpu import early_end
 from lapwing.gpu.core import padded as core_padded
 from lapwing.gpu.core import start as core_start
+from lapwing.gpu.core.monitor import TimeIsUpError
 from lapwing.gpu.core.padded import is_nearly_square
+from lapwing.gpu.kinds import resident
 from lapwing.gpu.kinds.resident import PaddedMatrix
 from support.checks import assert_hall_violator, assert_optimal
 from support.emulated_solves import draw
@@ -200,3 +202,27 @@ def test_computed_costs(at_once, dims, cols, price):
     result = lw.solve(lw.costs.squared_euclidean(x, y), device="cuda", unmatched_cost=price)
     assert_optimal(result, ((x[:, None] - y[None]) ** 2).sum(-1), unmatched_cost=price)
     assert at_once
+
+
+@pytest.mark.parametrize("price", [None, 400.0])
+def test_the_time_is_up_in_a_square_copy(monkeypatch, at_once, price):
+    """What there is by then is the answer: nothing begins anew."""
+
+    def late(solve):
+        solve._monitor.stop()
+        raise TimeIsUpError
+
+    monkeypatch.setattr(core_padded.PaddedSolve, "report", late)
+    cost = clusters(150, 160, evenness=1.0)
+    result = lw.solve(cost, device="cuda", unmatched_cost=price)
+    optimum = lw.solve(cost, unmatched_cost=price).objective
+    assert at_once and result.status == "time_limit" and result.certificate.complete
+    assert result.lower_bound <= optimum * (1 + 1e-12) and optimum <= result.objective * (1 + 1e-12)
+    assert result.lower_bound == result.certificate.optimum_bound
+
+
+def test_no_memory_for_a_square_copy(monkeypatch, at_once):
+    monkeypatch.setattr(resident, "MOST_COPIED", 0.0)
+    cost = clusters(150, 180, evenness=1.0)
+    assert_optimal(lw.solve(cost, device="cuda"), cost)
+    assert not at_once

@@ -193,7 +193,7 @@ class Solve:
         solve = search.solve
         looks = self._can_begin_again and costs.has_glance and (self._large_from is None or self._early.may_be_capped)
         glance = Glance(solve, monitor.glance) if looks else None
-        if self.unmatched is not None and view.matrix.prices:
+        if self.unmatched is not None and view.matrix.prices and search.start is not None:
             monitor.bound_shift = self.unmatched.bound_shift
         if writer is not None:
             solve.keep = partial(self._keep, writer, view, solve)
@@ -401,7 +401,10 @@ class Solve:
         return self._from_part(lambda: (self.costs.without_large(above, self.maximize), asked))
 
     def _from_part(self, make: Part) -> tuple[Answer, Certificate | None] | None:
-        """The answer to some pairs, or to a square copy, if it is proven for the whole."""
+        """The answer to some pairs, or to a square copy, if it is proven for the whole.
+
+        If the time is up meanwhile: what there is, if all rows have a column.
+        """
 
         def solved() -> tuple[Answer, Certificate | None]:
             made = make()
@@ -411,7 +414,7 @@ class Solve:
             asked = replace(asked, certify=True, start=None, writer=None)
             return Solve(small, self.plan, asked, self.deadline, self.whole).run()
 
-        return self._if_proven(solved)
+        return self._if_proven(solved, or_complete=True)
 
     def _nearer_zero(self, found: Answer) -> tuple[Answer, Certificate | None] | None:
         """The answer from the same prices without a common offset, which took their last digits, if that is proven.
@@ -436,19 +439,22 @@ class Solve:
         return better
 
     def _if_proven(
-        self, solved: Callable[[], tuple[Answer, Certificate | None]]
+        self, solved: Callable[[], tuple[Answer, Certificate | None]], or_complete: bool = False
     ) -> tuple[Answer, Certificate | None] | None:
-        """The answer of another solve, if it is proven for the whole."""
+        """The answer of another solve, if it is proven for the whole; or complete, if the time was up."""
         try:
             answer, certificate = solved()
         except (InfeasibleError, GpuError, _UnprovenError):  # other pairs are needed, or there is no memory for a copy
             return None
-        if answer.status != "optimal" or certificate is None:
+        if certificate is None:
+            return None
+        is_complete = or_complete and certificate.complete and certificate.fault is None
+        if answer.status != "optimal" and not is_complete:
             return None
         writer = self.request.writer
         if writer is not None:
             row_to_col, u, v = (host_array(self.context, array) for array in (answer.row_to_col, answer.u, answer.v))
-            writer.keep(Answer("optimal", row_to_col, u, v, answer.statistics))
+            writer.keep(Answer(answer.status, row_to_col, u, v, answer.statistics))
         elapsed = time.perf_counter() - self._began
         answer.statistics["solve_seconds"] = elapsed - answer.statistics["certify_seconds"]
         return answer, certificate if self.request.certify else None

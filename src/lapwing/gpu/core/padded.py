@@ -22,12 +22,13 @@ from numpy.typing import NDArray
 from lapwing._core import ABSENT
 from lapwing.gpu.core.solver import CoreSolve, Outputs
 from lapwing.gpu.costs.canonical import CanonicalForm
-from lapwing.gpu.runtime.arrays import GpuArray, empty_array
-from lapwing.gpu.runtime.copies import write
+from lapwing.gpu.runtime.arrays import ITEM_BYTES, GpuArray, empty_array
+from lapwing.gpu.runtime.copies import narrowed, widened, write
 from lapwing.gpu.runtime.device import Context
 from lapwing.gpu.runtime.launch import kernels
-from lapwing.gpu.runtime.programs import CORE_START, INTEGERS
+from lapwing.gpu.runtime.programs import CORE_START
 from lapwing.gpu.runtime.workspace import Workspace
+from lapwing.prices import shown_numbers
 
 #: It is tried if the rounds leave more than one of so many rows. Measured on the emulator at 700 and 2000 rows: points
 #: in up to three dimensions and low-rank costs leave 0.04 to 0.16, uniform and normal costs and points in eight
@@ -43,6 +44,8 @@ _MOST_PADDING, _MOST_WAITING = 1 / 48, 1 / 64  # of the rows
 SQUARED_READS = 16.0
 #: The same for computed costs, of which boxes spare most pairs; their matrix is written first.
 SQUARED_COMPUTED_READS = 64.0
+#: Of the free memory, for a copy.
+MOST_COPIED = 1 / 2
 _MOST_SQUARED = 4  # times as many rows
 _MOST_EXITS = 1 / 8  # of the rows
 _THREADS = CORE_START.constants["THREADS"]
@@ -63,7 +66,7 @@ def may_be_squared(shape: tuple[int, int], prices: NDArray[Any] | None) -> bool:
         return False
     if prices is None:
         return rows != cols
-    return prices.dtype != np.int64 or bool(np.abs(_numbers(prices)).max() < ABSENT)
+    return prices.dtype != np.int64 or bool(np.abs(shown_numbers(prices)).max() < ABSENT)
 
 
 def is_worth_squaring(rows: int, cols: int, exits: int) -> bool:
@@ -71,26 +74,15 @@ def is_worth_squaring(rows: int, cols: int, exits: int) -> bool:
     return rows < cols + exits <= _MOST_SQUARED * rows and exits <= _MOST_EXITS * rows
 
 
-def _numbers(prices: NDArray[Any]) -> NDArray[Any]:
-    return prices[:1] if prices.strides == (0,) else prices
+def square_bytes(size: int, dtype: str) -> int:
+    """Memory for a square copy."""
+    return size * size * ITEM_BYTES[dtype]
 
 
-def _holds(dtype: str, prices: NDArray[Any]) -> bool:
+def _holds(dtype: str, numbers: NDArray[Any]) -> bool:
     """Whether a type holds these numbers to the last digit."""
-    if dtype in INTEGERS:
-        info = np.iinfo(dtype)
-        return bool(info.min <= prices.min() and prices.max() <= info.max)
     with np.errstate(over="ignore"):
-        if dtype == "bfloat16":
-            return _holds("float32", prices) and not (prices.astype(np.float32).view(np.uint32) & 0xFFFF).any()
-        return bool((prices.astype(dtype) == prices).all())
-
-
-def _as_costs(prices: NDArray[Any], dtype: str) -> NDArray[Any]:
-    """Numbers that a type of costs holds, as bits of that type."""
-    if dtype == "bfloat16":
-        return (prices.astype(np.float32).view(np.uint32) >> 16).astype(np.uint16)
-    return prices.astype(dtype)
+        return bool((widened(narrowed(numbers, dtype), dtype) == numbers).all())
 
 
 def pad(
@@ -101,9 +93,8 @@ def pad(
     Its costs have the type of duals where their own cannot hold the prices.
     """
     matrix = view.matrix
-    rows, cols, given = matrix.rows, matrix.real_cols, prices
-    if prices is not None:
-        given = -prices if matrix.maximize else np.ascontiguousarray(prices)
+    rows, cols = matrix.rows, matrix.real_cols
+    given = -prices if prices is not None and matrix.maximize else prices
     is_wide = given is not None and not _holds(matrix.dtype, given)
     size, dtype = cols + exits, matrix.dual_dtype if is_wide else matrix.dtype
     square = empty_array(context, (size, size), dtype, array_template)
@@ -112,7 +103,7 @@ def pad(
     blocks = min(size, 64 * context.info.processors)
     with Workspace(context, {"exits": (rows, dtype)}, array_template) as memory:
         if given is not None:
-            write(context, memory["exits"], _as_costs(given, dtype))
+            write(context, memory["exits"], narrowed(given, dtype))
         of_matrix = (matrix.pointer, matrix.row_stride, rows, cols, size)
         make_square.launch(context, blocks, _THREADS, *of_matrix, memory["exits"], square.pointer)
     padding = size - rows

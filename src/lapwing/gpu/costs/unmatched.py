@@ -19,6 +19,7 @@ from lapwing.gpu.runtime.copies import copy_bytes, write
 from lapwing.gpu.runtime.device import Context
 from lapwing.gpu.runtime.programs import FLOATS, INTEGERS
 from lapwing.gpu.runtime.workspace import Workspace
+from lapwing.prices import shown_numbers
 
 _LARGEST_LISTED = float(np.finfo(np.float32).max)
 _AT_FIRST = 4096  # equal prices that the host writes; the GPU copies them to the others
@@ -51,7 +52,7 @@ class UnmatchedColumns:
 
     def __init__(self, context: Context, prices: NDArray[Any], dtype: str, array_template: GpuArray | None) -> None:
         rows, item = len(prices), prices.itemsize
-        numbers = prices[:1] if prices.strides == (0,) else prices
+        numbers = shown_numbers(prices)
         _check_range(numbers, rows, dtype)
         self._memory = Workspace(context, {"prices": (rows, prices.dtype.name)}, array_template)
         self.pointer: int = self._memory["prices"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
@@ -13,6 +14,7 @@ from lapwing.costs.base import CostSource
 from lapwing.costs.function import FunctionCost
 from lapwing.gpu.certificate.proof import Candidate, Proof, proof_of_computed
 from lapwing.gpu.core.monitor import Monitor
+from lapwing.gpu.core.padded import MOST_COPIED, square_bytes
 from lapwing.gpu.core.solver import CoreSolve
 from lapwing.gpu.core.start import StartFinder
 from lapwing.gpu.costs.canonical import CanonicalForm, to_canonical
@@ -30,8 +32,6 @@ from lapwing.gpu.runtime.programs import COMPUTED_CERTIFICATE, COMPUTED_CORE, CO
 from lapwing.plan import Plan
 from lapwing.request import Request
 
-_MOST_WRITTEN = 1 / 4  # of the free memory, for costs that are written as a square matrix
-_WIDEST = 8  # bytes of a cost in it
 _THREADS = COMPUTED_START.constants["THREADS"]
 _BLOCKS_A_PROCESSOR = 64
 
@@ -81,13 +81,11 @@ class ComputedCosts(CostKind):
         return proof_of_computed(self.context, self.computed, candidate, maximize, self.array_template, wait, mail)
 
     def padded(self, exits: int, prices: NDArray[Any] | None) -> CostKind | None:
-        rows, cols = self.shape
-        size, item = max(rows, cols) + exits, ITEM_BYTES[self.dtype]
-        if rows * cols * item + size * size * _WIDEST > self.memory.free_bytes() * _MOST_WRITTEN:
+        more = math.prod(self.shape) * ITEM_BYTES[self.dtype] + square_bytes(max(self.shape) + exits, self.dtype)
+        if more > MOST_COPIED * self.memory.free_bytes():
             return None
-        return PaddedMatrix(
-            ResidentMatrix(self.context, self._written(prices is not None)), exits, prices, self.array_template
-        )
+        matrix = ResidentMatrix(self.context, self._written(prices is not None))
+        return PaddedMatrix(matrix, exits, prices, self.array_template)
 
     def _written(self, _priced: bool) -> GpuArray:
         """The costs as a matrix."""

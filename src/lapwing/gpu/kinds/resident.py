@@ -14,7 +14,7 @@ from lapwing.errors import ArgumentError, InfeasibleError, LapwingError
 from lapwing.gpu.certificate.proof import Candidate, Proof, proof_of_matrix
 from lapwing.gpu.core.large_costs import find_large_on_gpu, without_large
 from lapwing.gpu.core.monitor import Monitor
-from lapwing.gpu.core.padded import PaddedSolve, pad
+from lapwing.gpu.core.padded import MOST_COPIED, PaddedSolve, pad, square_bytes
 from lapwing.gpu.core.solver import CoreSolve
 from lapwing.gpu.core.start import StartFinder
 from lapwing.gpu.costs.canonical import CanonicalForm, CanonicalMatrix, to_canonical
@@ -112,6 +112,8 @@ class ResidentMatrix(CostKind):
         return below_cap(self, self.matrix, cap, prices, request)
 
     def padded(self, exits: int, prices: NDArray[Any] | None) -> CostKind | None:
+        if square_bytes(max(self.shape) + exits, self.dtype) > MOST_COPIED * self.memory.free_bytes():
+            return None
         self.wait_for_all()
         return PaddedMatrix(self, exits, prices, self.array_template)
 

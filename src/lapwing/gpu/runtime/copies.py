@@ -38,6 +38,13 @@ def widened(host: NDArray[Any], dtype: str) -> NDArray[Any]:
     return (host.astype(np.uint32) << 16).view(np.float32) if dtype == "bfloat16" else host
 
 
+def narrowed(numbers: NDArray[Any], dtype: str) -> NDArray[Any]:
+    """The bits of numbers in a type, for which `widened` goes back; what bfloat16 cannot hold is cut off."""
+    if dtype == "bfloat16":
+        return (numbers.astype(np.float32).view(np.uint32) >> 16).astype(np.uint16)
+    return numbers.astype(dtype)
+
+
 def read_array(array: GpuArray) -> NDArray[Any]:
     """An array of any strides as NumPy's, after the work on its stream."""
     item = ITEM_BYTES[array.dtype]

@@ -374,8 +374,8 @@ class Coordinator {
         search_.radius = kFar;
         search_.present = 0;
         search_.exhausted = search_.nearer = false;
-        // Rows that must be fetched are matched singly: core/search/rectangular.cuh would read full rows in every
-        // sweep.
+        // Rows that must be fetched are matched singly: core/search/backward.cuh reads costs here and there in full
+        // rows.
         const bool singly = !square() && (Listing::fetches_rows || singly_ || search_.free_count <= Tuning::singly);
         search_.wanted = singly ? 1 : search_.free_count - search_.free_count / Tuning::unwanted_share;
         search_.born = search_.number;

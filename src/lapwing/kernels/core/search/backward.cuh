@@ -123,7 +123,7 @@ class BackwardSweeps {
             }
             if (!has_full) break;
             const uint32 fallen = list_fallen(since);
-            const bool is_first = since == 0;  // of its own unmatched column no row has been told
+            const bool is_first = since == 0;  // then a row's own unmatched column counts, which is not listed
             since = run_.number + 1;
             if ((fallen == 0 && !is_first) || !falls(sweep_full_rows(fallen))) break;
         }
