@@ -138,6 +138,16 @@ class Solver {
     void limit(CoreState<T>& state, std::int64_t reads) const {
         if (control_.may_give_up()) state.most_reads = reads;
     }
+    // What the whole may read from now on, after its start.
+    void allow_reads(CoreState<T>& state) const {
+        if (state.has_read_too_much()) return;
+        const bool structured = state.start_levels > 0;
+        limit(state,
+              state.scratch.dense_rows_read + (structured && general_ ? PhaseTuning::most_general_reads(state.m)
+                                                                      : PhaseTuning::most_reads(state.m, structured)));
+        const std::int64_t alone = PhaseTuning::alone(state.m, rows_, structured);
+        if (alone < std::numeric_limits<std::int64_t>::max()) state.asks_at = state.effort() + alone;
+    }
     // A method that proves hard in a sample proves hard in the whole.
     static bool gives_up_with(const CoreState<T>& part, CoreState<T>& whole) {
         if (part.has_read_too_much()) whole.most_reads = CoreState<T>::kGivenUp;
@@ -178,10 +188,7 @@ void Solver<T>::solve(CoreState<T>& state, const Dual<T>* start_v, const Index* 
             solution.status = Status::time_limit;
             return;
         }
-        const bool structured = state.start_levels > 0;
-        limit(state, structured && general_ ? PhaseTuning::most_general_reads(state.m)
-                                            : PhaseTuning::most_reads(state.m, structured));
-        state.asks_at = PhaseTuning::alone(state.m, rows_, structured);
+        allow_reads(state);
         if (control_.look(state.progress)) std::fill(state.v.begin(), state.v.end(), Dual<T>{0});  // half-made ones
     }
     for (int attempt = 0;; ++attempt) {
@@ -191,6 +198,7 @@ void Solver<T>::solve(CoreState<T>& state, const Dual<T>* start_v, const Index* 
             state.release_all();
             std::fill(state.v.begin(), state.v.end(), Dual<T>{0});
             error = start(state);
+            allow_reads(state);
         }
         lap("start");
         const bool distinct = attempt == 0 && !start_v && (state.has_dummy_rows() || separable_);
@@ -208,7 +216,10 @@ void Solver<T>::solve(CoreState<T>& state, const Dual<T>* start_v, const Index* 
             auction_phases(state, error, attempt == 0 && start_v);
         const std::int64_t by_phases = state.scratch.dense_rows_read - read;
         lap("auction");
-        const bool done = search_paths(state, attempt < PhaseTuning::kAttempts, solution, by_phases);
+        std::optional<SearchBudget> budget;
+        if (attempt < PhaseTuning::kAttempts)
+            budget = search_budget(state, by_phases, attempt == 0 && state.has_dummy_rows() && !start_v);
+        const bool done = search_paths(state, budget, solution);
         lap("search");
         if (done) break;
         if (state.has_read_too_much()) {
@@ -230,7 +241,7 @@ PriceError Solver<T>::price(CoreState<T>& state, double error) {
     Solution<Dual<T>> solution;
     // Where costs tie, searches would take long, and the whole will not be solved by lists.
     const std::int64_t read_by_phases = few_pairs_are_tight(state, gap) ? state.scratch.dense_rows_read - read : 0;
-    search_paths(state, true, solution, read_by_phases);
+    search_paths(state, std::optional(search_budget(state, read_by_phases, false)), solution);
     set_row_minima(state);
     general_ = state.matched() == state.m && few_pairs_are_tight(state, gap);
     if (!(gap > 0)) return {StartTuning::kNone, StartTuning::kNone};
@@ -316,6 +327,8 @@ double Solver<T>::start_from_sample(CoreState<T>& state, Sample<T>* drawn) {
             error = StartTuning::kOfMove * price(part, error).price;
             if (gives_up_with(part, state)) return 0;
         }
+        if (part.has_dummy_rows())  // the whole begins at a ceiling of 0
+            for (Dual<T>& u : part.u) u += part.highest_price();
         if (drawn != nullptr && !drawn->copy(control_, team_)) return 0;
         extend_duals(state, sample, part.u);
         state.start_levels = part.start_levels + 1;

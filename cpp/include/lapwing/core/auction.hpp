@@ -14,6 +14,8 @@
 // which many rows raise their offers for a few columns. A batch is shorter after one that lost many bids. Neither the
 // batches nor the answer depend on the number of threads.
 //
+// Where there are dummy rows, they bid when no other row is left to (core/dummy_rows.hpp).
+//
 // O(k) a bid. Deviations: the second best is bounded by tau, which lowers v less than allowed but never too far; the
 // number of bids is limited, since with epsilon = 0 bidding wars can be endless; a phase with epsilon > 0 ends when
 // hardly a row is free; and no price leaves the range (see numbers/range.hpp), whatever was there before the phases.
@@ -26,6 +28,7 @@
 #include <cmath>
 #include <utility>
 
+#include "lapwing/core/dummy_rows.hpp"
 #include "lapwing/core/state.hpp"
 
 namespace lapwing {
@@ -36,6 +39,7 @@ struct AuctionTuning {
     static constexpr std::size_t kManyLost = 8;   // a batch is half as long after one that lost more than this part ...
     static constexpr std::size_t kFewLost = 32;   // ... and twice as long after one that lost no more than this
     static constexpr double kFewFree = 1.0 / 32;  // a phase ends when no more rows are free than this times sqrt(m)
+    static constexpr Index kColumnsABid = 16;     // to look at so many, for dummy rows, takes as long as a bid
     static constexpr Index kAlone = 64;           // rows in a batch whose lists one thread reads: to share takes longer
     static constexpr Index kListsPerPiece = 16;   // that a thread reads at a time
     static constexpr Index kCostsPerPiece = 4096;  // in rows that a thread refreshes at a time, at least
@@ -46,7 +50,8 @@ class Auction {
   public:
     using D = Dual<T>;
 
-    Auction(CoreState<T>& state, D epsilon) : s_(state), epsilon_(epsilon) {}
+    // `dummy_step`: of the level of dummy rows; 0: they do not bid.
+    Auction(CoreState<T>& state, D epsilon, D dummy_step = 0) : s_(state), epsilon_(epsilon), dummy_step_(dummy_step) {}
 
     // Starts from the rows in `free` and returns those that are still free. On return with epsilon == 0 every assigned
     // row's edge is tight and u is feasible for assigned rows; free rows' u is not set.
@@ -66,9 +71,10 @@ class Auction {
     bool refresh_lists();
     std::vector<Index> undecided_rows() const;
     void settle(const Bid& bid);
+    std::int64_t let_dummy_rows_bid();
 
     CoreState<T>& s_;
-    D epsilon_;
+    D epsilon_, dummy_step_;
     std::vector<Bid> bids_;         // of the batch
     std::vector<Index> undecided_;  // bids whose lists prove no minimum
     std::vector<Index> bidding_;    // rows that bid next, the last first, before those that have not bid yet
@@ -84,7 +90,10 @@ std::vector<Index> Auction<T>::run(const std::vector<Index>& free, std::int64_t 
     std::size_t rows = most;  // in a batch
     for (std::int64_t made = 0; made < bid_limit && !s_.is_to_end();) {
         s_.keep_if_due();
-        if (next == free.end() && bidding_.size() <= few) break;
+        if (next == free.end() && bidding_.size() <= few) {
+            made += let_dummy_rows_bid();
+            if (bidding_.size() <= few) break;
+        }
         for (bids_.clear(); bids_.size() < rows && !bidding_.empty(); bidding_.pop_back())
             bids_.push_back({bidding_.back(), {}});
         while (bids_.size() < rows && next != free.end()) bids_.push_back({*next++, {}});
@@ -191,6 +200,15 @@ void Auction<T>::settle(const Bid& bid) {
         bidding_.push_back(owner);
     }
     s_.assign(i, j);
+}
+
+// Returns how many bids take as long.
+template <class T>
+std::int64_t Auction<T>::let_dummy_rows_bid() {
+    if (!s_.has_dummy_rows() || !(dummy_step_ > 0)) return 0;
+    const std::vector<Index> losers = bid_for_dummy_rows(s_, epsilon_, dummy_step_);
+    bidding_.insert(bidding_.end(), losers.begin(), losers.end());
+    return s_.columns / AuctionTuning::kColumnsABid;
 }
 
 }  // namespace lapwing

@@ -20,10 +20,10 @@
 #pragma once
 
 #include <algorithm>
-#include <functional>
 #include <optional>
 #include <utility>
 
+#include "lapwing/core/dummy_rows.hpp"
 #include "lapwing/core/heap.hpp"
 #include "lapwing/core/state.hpp"
 
@@ -310,9 +310,8 @@ void PathSearch<T>::count_held() {
 template <class T>
 void PathSearch<T>::prepare_dummy_rows() {
     const Index spare = s_.spare();
-    std::vector<D> highest = s_.v;
-    std::nth_element(highest.begin(), highest.begin() + (spare - 1), highest.end(), std::greater<D>());
-    s_.ceiling = highest[spare - 1];
+    std::vector<D> prices = s_.v;
+    s_.ceiling = kth_highest(spare, prices);
     const auto release = [&](Index j) {
         const Index i = s_.col_to_row[j];
         if (i >= 0) s_.row_to_col[i] = s_.col_to_row[j] = -1;

@@ -9,6 +9,7 @@
 
 #include <limits>
 #include <numeric>
+#include <optional>
 
 #include "lapwing/core/auction.hpp"
 #include "lapwing/core/incumbent.hpp"
@@ -39,6 +40,12 @@ struct PhaseTuning {
     // boxes it is no less than a multiple of what the phases have read, which others would read again.
     static constexpr std::int64_t kSearchReads = 3, kSearchLooks = 30, kSearchScans = 100;
     static constexpr std::int64_t kOfPhases = 2, kScansALook = 20;  // so many take as long as a read
+    // The same of searches at zero prices, before any phase, where there are dummy rows: up to half as long as phases and
+    // searches take, as a rule.
+    static constexpr std::int64_t kFirstReads = 1, kFirstScans = 24;  // of whole rows
+    static constexpr std::int64_t kFirstLooks = 2, kFirstScansInBoxes = 4;
+    static constexpr std::int64_t kFirstToTheEnd = 2;
+    static constexpr int kDummyStep = 4;  // of the level of dummy rows, in epsilons
     // Searches that have matched one of so many rows may take so many budgets, since phases would begin anew.
     static constexpr std::size_t kNearTheEnd = 2;
     static constexpr std::int64_t kToTheEnd = 8;
@@ -149,17 +156,22 @@ void auction_phases(CoreState<T>& state, double error, bool given = false) {
     using D = Dual<T>;
     const std::vector<Index> everyone = state.rows_in_turn();
     // Returns the share of rows left free.
+    D last = 0;  // epsilon that was not 0
     const auto phase = [&](D epsilon, std::int64_t bids_per_row) {
         state.release_all();
         ++state.phases;
-        const auto left = Auction<T>(state, epsilon).run(everyone, bids_per_row * state.m);
+        if (epsilon > 0) last = epsilon;
+        const auto left =
+            Auction<T>(state, epsilon, PhaseTuning::kDummyStep * epsilon).run(everyone, bids_per_row * state.m);
         assert_epsilon_optimal(state, epsilon);
         state.preview();
         return static_cast<double>(left.size()) / state.m;
     };
     state.progress.stage = "auction";
     const double gap = list_gap(state);
-    const double left = error > 0 ? phase(D{0}, 1) : 1;
+    double left = error > 0 ? phase(D{0}, 1) : 1;
+    if (left < PhaseTuning::kManyFree && state.has_dummy_rows())
+        left += static_cast<double>(wanted_by_dummy_rows(state)) / state.m;
     if (left < PhaseTuning::kManyFree) return;
     if (given && left > PhaseTuning::kFarOff) error = StartTuning::kError;
     const double first = error > 0 ? PhaseTuning::kFirst * error : PhaseTuning::kUnstructured;
@@ -175,6 +187,8 @@ void auction_phases(CoreState<T>& state, double error, bool given = false) {
         state.progress.phase = static_cast<Index>(state.phases);
     }
     phase(D{0}, PhaseTuning::kFinalBidsPerRow);
+    const std::int64_t most = PhaseTuning::kFinalBidsPerRow * state.m;
+    if (state.has_dummy_rows()) Auction<T>(state, D{0}, PhaseTuning::kDummyStep * last).run({}, most);
 }
 
 // Gives every row its nearest column where that is free yet, with a list of this column alone: for prices under which
@@ -191,20 +205,38 @@ void take_nearest(CoreState<T>& state) {
     assert_epsilon_optimal(state, Dual<T>{0});
 }
 
-// Searches for all free rows. Fills solution.status, and the Hall violator where there is one. Returns false if it gave
-// up because the searches take more than a budget: the prices are too far off, and more auction phases are cheaper.
-// `read_by_phases`: the rows that the last phases read.
+// What searches may take before they are given up.
+struct SearchBudget {
+    std::int64_t reads, scans;
+    std::int64_t to_the_end;  // so many budgets where half of the rows are matched
+};
+
+// `read_by_phases`: the rows that the last phases read. `first`: phases come later, if at all.
 template <class T>
-bool search_paths(CoreState<T>& state, bool limited, Solution<Dual<T>>& solution, std::int64_t read_by_phases = 0) {
-    state.progress.stage = "search";
+SearchBudget search_budget(const CoreState<T>& state, std::int64_t read_by_phases, bool first) {
+    const bool in_boxes = state.lists.has_boxes();
+    if (first && in_boxes)
+        return {PhaseTuning::kFirstLooks * state.m, PhaseTuning::kFirstScansInBoxes * state.m,
+                PhaseTuning::kFirstToTheEnd};
+    if (first)
+        return {PhaseTuning::kFirstReads * state.m, PhaseTuning::kFirstScans * state.m, PhaseTuning::kFirstToTheEnd};
     const std::int64_t least = PhaseTuning::kOfPhases * read_by_phases;
-    const std::int64_t each = state.lists.has_boxes() ? PhaseTuning::kSearchLooks : PhaseTuning::kSearchReads;
-    const std::int64_t reads = std::max(each * state.m, least),
-                       scans = std::max(PhaseTuning::kSearchScans * state.m, PhaseTuning::kScansALook * least);
+    const std::int64_t each = in_boxes ? PhaseTuning::kSearchLooks : PhaseTuning::kSearchReads;
+    return {std::max(each * state.m, least),
+            std::max(PhaseTuning::kSearchScans * state.m, PhaseTuning::kScansALook * least), PhaseTuning::kToTheEnd};
+}
+
+// Searches for all free rows. Fills solution.status, and the Hall violator where there is one. Returns false if it gave
+// up because the searches take more than the budget, if there is one: the prices are too far off, and more auction
+// phases are cheaper.
+template <class T>
+bool search_paths(CoreState<T>& state, const std::optional<SearchBudget>& budget, Solution<Dual<T>>& solution) {
+    state.progress.stage = "search";
     const std::int64_t read = state.scratch.dense_rows_read, scanned = state.rows_scanned;
     // Whether the searches took more than so many budgets.
-    const auto took = [&](std::int64_t budgets) {
-        return state.scratch.dense_rows_read - read > budgets * reads || state.rows_scanned - scanned > budgets * scans;
+    const auto took = [&](std::int64_t times) {
+        return state.scratch.dense_rows_read - read > times * budget->reads ||
+               state.rows_scanned - scanned > times * budget->scans;
     };
     PathSearch<T> search(state);
     state.progress.matched = state.matched();
@@ -214,7 +246,7 @@ bool search_paths(CoreState<T>& state, bool limited, Solution<Dual<T>>& solution
         const Index i = free[k];
         if (state.is_to_end()) return false;
         const bool is_near_the_end = k >= free.size() / PhaseTuning::kNearTheEnd;
-        if (limited && took(is_near_the_end ? PhaseTuning::kToTheEnd : 1)) return false;
+        if (budget && took(is_near_the_end ? budget->to_the_end : 1)) return false;
         switch (search.augment(i)) {
             case SearchOutcome::augmented:
                 ++state.progress.matched;
