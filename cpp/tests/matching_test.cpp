@@ -14,9 +14,11 @@ namespace {
 struct Pairs {
     std::vector<std::vector<Index>> cols_of;
 
-    Index next(Index i, std::int64_t& cursor) const {
+    Index next(Index i, std::int64_t& cursor, const Columns& among) const {
         const auto& cols = cols_of[static_cast<std::size_t>(i)];
-        return cursor < static_cast<std::int64_t>(cols.size()) ? cols[static_cast<std::size_t>(cursor++)] : -1;
+        while (cursor < static_cast<std::int64_t>(cols.size()))
+            if (const Index j = cols[static_cast<std::size_t>(cursor++)]; among.has(j)) return j;
+        return -1;
     }
     bool is_open(Index) const { return true; }
     bool accepts(const std::vector<Index>&, const std::vector<Index>&) const { return true; }

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "lapwing/exact/wide.hpp"
+#include "lapwing/matching/layers.hpp"
 #include "lapwing/matching/ties.hpp"
 #include "lapwing/sparse/auction.hpp"
 #include "lapwing/sparse/components.hpp"
@@ -238,11 +239,12 @@ class SparseTightPairs {
     using D = Dual<T>;
 
     explicit SparseTightPairs(SparseState<T>& state) : s_(state) {}
-    Index next(Index i, std::int64_t& cursor) {
+    Index next(Index i, std::int64_t& cursor, const Columns& among) {
         const auto& row = s_.pairs.rows[i];
         for (; cursor < row.count; ++cursor) {
             const auto& entry = s_.entries(i)[cursor];
-            if (is_nearly_tight(static_cast<D>(entry.cost), s_.u[i], s_.v[entry.col])) return ++cursor, entry.col;
+            if (among.has(entry.col) && is_nearly_tight(static_cast<D>(entry.cost), s_.u[i], s_.v[entry.col]))
+                return ++cursor, entry.col;
         }
         return -1;
     }

@@ -3,7 +3,9 @@
 // Problem. Give columns to as many free rows as possible, by augmenting paths: rows and columns that are matched stay
 // matched, perhaps otherwise.
 // Method. In each phase, a breadth-first search from all free rows finds the length of the shortest augmenting paths,
-// and a depth-first search takes disjoint ones of that length. O(sqrt(k)) phases for k paths, each O(pairs).
+// and a depth-first search takes disjoint ones of that length. Either comes to a column once, so a graph is asked only
+// for columns of a row that are still of use. O(sqrt(k)) phases for k paths, each O(pairs); of rows of bits, each
+// O(rows cols / 64 + pairs that it follows).
 // Reference. Hopcroft and Karp, SIAM Journal on Computing 2, 1973.
 #pragma once
 
@@ -13,15 +15,17 @@
 #include <utility>
 #include <vector>
 
+#include "lapwing/matching/columns.hpp"
 #include "lapwing/types.hpp"
 
 namespace lapwing {
 
 // Graph:
-//   Index next(Index i, std::int64_t& cursor)   the next column of row i, -1 at the end; cursors begin at 0
-//   bool is_open(Index j)                       whether free column j may be taken
+//   Index next(Index i, std::int64_t& cursor, const Columns& among)
+//                               the next column of row i that is among these, -1 at the end; cursors begin at 0
+//   bool is_open(Index j)       whether free column j may be taken
 //   bool accepts(const std::vector<Index>& rows, const std::vector<Index>& cols)
-//                                               whether a path may be used: rows[k] leaves its column for cols[k]
+//                               whether a path may be used: rows[k] leaves its column for cols[k]
 template <class Graph>
 class LayeredMatching {
   public:
@@ -29,13 +33,14 @@ class LayeredMatching {
     LayeredMatching(Graph& graph, std::vector<Index>& row_to_col, std::vector<Index>& col_to_row,
                     std::vector<Index> sources)
         : graph_(graph), row_to_col_(row_to_col), col_to_row_(col_to_row), sources_(std::move(sources)),
-          level_(row_to_col.size(), -1), seen_(col_to_row.size(), 0) {}
+          level_(row_to_col.size(), -1), seen_(col_to_row.size(), 0), of_use_(col_to_row.size()) {}
 
     // Returns how many rows got a column.
     Index run() {
         Index gained = 0, before = -1;
         while (gained != before && find_layers()) {
             before = gained;
+            choose([this](std::size_t j) { return seen_[j] != 0; });
             cursor_.assign(row_to_col_.size(), 0);
             std::size_t kept = 0;
             for (const Index i : sources_) {
@@ -54,10 +59,19 @@ class LayeredMatching {
     bool reached_col(Index j) const { return seen_[static_cast<std::size_t>(j)] != 0; }
 
   private:
+    // The columns of use: of those that rows have, these, and of the others those that may be taken.
+    template <class Choose>
+    void choose(const Choose& is_of_use) {
+        of_use_.clear();
+        for (std::size_t j = 0; j < col_to_row_.size(); ++j)
+            if (col_to_row_[j] < 0 ? graph_.is_open(static_cast<Index>(j)) : is_of_use(j))
+                of_use_.insert(static_cast<Index>(j));
+    }
     // Levels of rows, up to the first level from which a free column is seen; whether there is one.
     bool find_layers() {
         std::fill(level_.begin(), level_.end(), -1);
         std::fill(seen_.begin(), seen_.end(), char{0});
+        choose([](std::size_t) { return true; });
         queue_ = sources_;
         for (const Index i : queue_) level_[static_cast<std::size_t>(i)] = 0;
         Index last = std::numeric_limits<Index>::max();
@@ -65,14 +79,13 @@ class LayeredMatching {
             const Index i = queue_[k], level = level_[static_cast<std::size_t>(i)];
             if (level > last) break;
             std::int64_t cursor = 0;
-            for (Index j; (j = graph_.next(i, cursor)) >= 0;) {
-                if (seen_[static_cast<std::size_t>(j)]) continue;
+            for (Index j; (j = graph_.next(i, cursor, of_use_)) >= 0;) {
                 const Index owner = col_to_row_[static_cast<std::size_t>(j)];
                 if (owner < 0) {
-                    if (!graph_.is_open(j)) continue;
                     last = level;
                     break;
                 }
+                of_use_.erase(j);
                 seen_[static_cast<std::size_t>(j)] = 1;
                 level_[static_cast<std::size_t>(owner)] = level + 1;
                 queue_.push_back(owner);
@@ -86,7 +99,7 @@ class LayeredMatching {
         cols_.clear();
         while (!rows_.empty()) {
             const Index i = rows_.back();
-            const Index j = graph_.next(i, cursor_[static_cast<std::size_t>(i)]);
+            const Index j = graph_.next(i, cursor_[static_cast<std::size_t>(i)], of_use_);
             if (j < 0) {
                 level_[static_cast<std::size_t>(i)] = -1;
                 rows_.pop_back();
@@ -96,16 +109,17 @@ class LayeredMatching {
             const Index owner = col_to_row_[static_cast<std::size_t>(j)];
             if (owner >= 0) {
                 if (level_[static_cast<std::size_t>(owner)] != level_[static_cast<std::size_t>(i)] + 1) continue;
+                of_use_.erase(j);
                 cols_.push_back(j);
                 rows_.push_back(owner);
                 continue;
             }
-            if (!graph_.is_open(j)) continue;
             cols_.push_back(j);
             if (!graph_.accepts(rows_, cols_)) {
                 cols_.pop_back();
                 continue;
             }
+            of_use_.erase(j);
             for (std::size_t k = 0; k < rows_.size(); ++k) {
                 row_to_col_[static_cast<std::size_t>(rows_[k])] = cols_[k];
                 col_to_row_[static_cast<std::size_t>(cols_[k])] = rows_[k];
@@ -121,6 +135,7 @@ class LayeredMatching {
     std::vector<Index> sources_;
     std::vector<Index> level_;          // [rows] of the last search; -1: not reached, or done with
     std::vector<char> seen_;            // [cols]
+    Columns of_use_;                    // not seen yet, or of layers and not tried yet; and free ones that may be taken
     std::vector<std::int64_t> cursor_;  // [rows] of the descents of a phase
     std::vector<Index> queue_, rows_, cols_;
 };

@@ -9,7 +9,6 @@
 // Reference. Dulmage and Mendelsohn, "Coverings of bipartite graphs", Canadian Journal of Mathematics 10, 1958.
 #pragma once
 
-#include <bit>
 #include <vector>
 
 #include "lapwing/control.hpp"
@@ -29,35 +28,26 @@ class AllowedBits {
   public:
     // Throws InvalidCost for NaN, and for infinities of the wrong sign.
     AllowedBits(const Problem<T>& problem, const std::vector<Index>& rows, Control& control)
-        : words_((static_cast<std::size_t>(problem.cost.cols) + 63) / 64), control_(control),
+        : words_(Columns::words_for(problem.cost.cols)), control_(control),
           bits_(words_ * static_cast<std::size_t>(problem.cost.rows)) {
         RowReader<T> reader(problem.cost, problem.source);
         for (const Index i : rows) {
             control_.poll({"check"});
             const T* row = reader.row(i);
-            std::uint64_t* bits = bits_.data() + words_ * static_cast<std::size_t>(i);
+            Columns::Word* bits = bits_.data() + words_ * static_cast<std::size_t>(i);
             for (Index j = 0; j < problem.cost.cols; ++j) {
                 const Dual<T> c = problem.minimised(row[j]);
                 if constexpr (std::is_floating_point_v<T>) {
                     if (!(c > -kInfinity<Dual<T>>)) throw InvalidCost{i, j};
                     if (c == kInfinity<Dual<T>>) continue;
                 }
-                bits[j / 64] |= std::uint64_t{1} << (j % 64);
+                Columns::insert(bits, j);
             }
         }
     }
-    Index next(Index i, std::int64_t& cursor) {
+    Index next(Index i, std::int64_t& cursor, const Columns& among) {
         control_.poll({"check"});
-        const std::uint64_t* bits = bits_.data() + words_ * static_cast<std::size_t>(i);
-        for (auto word = static_cast<std::size_t>(cursor / 64); word < words_; ++word, cursor = 0) {
-            const std::uint64_t left = bits[word] >> (cursor % 64) << (cursor % 64);
-            if (left == 0) continue;
-            const auto j = static_cast<std::int64_t>(word) * 64 + std::countr_zero(left);
-            cursor = j + 1;
-            return static_cast<Index>(j);
-        }
-        cursor = static_cast<std::int64_t>(words_) * 64;
-        return -1;
+        return among.next_of(bits_.data() + words_ * static_cast<std::size_t>(i), cursor);
     }
     bool is_open(Index) const { return true; }
     bool accepts(const std::vector<Index>&, const std::vector<Index>&) const { return true; }
@@ -65,7 +55,7 @@ class AllowedBits {
   private:
     std::size_t words_;  // of a row
     Control& control_;
-    std::vector<std::uint64_t> bits_;
+    std::vector<Columns::Word> bits_;
 };
 
 // The pairs of a checked copy of sparse costs.
@@ -73,10 +63,14 @@ template <class T>
 class AllowedEntries {
   public:
     AllowedEntries(const Adjacency<T>& pairs, Control& control) : pairs_(pairs), control_(control) {}
-    Index next(Index i, std::int64_t& cursor) {
+    Index next(Index i, std::int64_t& cursor, const Columns& among) {
         control_.poll({"check"});
         const auto& row = pairs_.rows[static_cast<std::size_t>(i)];
-        return cursor < row.count ? pairs_.entries[static_cast<std::size_t>(row.begin + cursor++)].col : -1;
+        while (cursor < row.count) {
+            const Index j = pairs_.entries[static_cast<std::size_t>(row.begin + cursor++)].col;
+            if (among.has(j)) return j;
+        }
+        return -1;
     }
     bool is_open(Index) const { return true; }
     bool accepts(const std::vector<Index>&, const std::vector<Index>&) const { return true; }
