@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "lapwing/costs/contiguous.hpp"
 #include "lapwing/costs/source.hpp"
 #include "lapwing/exact/wide.hpp"
 #include "lapwing/jv/jv.hpp"
@@ -12,6 +13,7 @@
 #include "lapwing/reductions/capped.hpp"
 #include "lapwing/reductions/equal_lines.hpp"
 #include "lapwing/reductions/padded.hpp"
+#include "lapwing/reductions/turned.hpp"
 #include "lapwing/tight/tight.hpp"
 
 namespace lapwing {
@@ -203,10 +205,18 @@ Solution<Dual<T>> solve_hard(const Problem<T>& problem, int threads, Control& co
     return solved ? solution : solve_ssp(problem, {}, threads, control);
 }
 
+template <class T>
+bool is_tall_at_one_price(const Problem<T>& problem) {
+    return problem.cost.rows > problem.cost.cols && has_one_price(problem);
+}
+
 }  // namespace
 
 template <class T>
 Solution<Dual<T>> solve_jv_or_core(const Problem<T>& problem, int threads, Control& control) {
+    if (is_tall_at_one_price(problem))
+        return solve_turned(problem,
+                            [&](const Problem<T>& other) { return solve_jv_or_core(other, threads, control); });
     Solution<Dual<T>> solution;
     if (problem.cost.rows <= kDirectMaxRows) {
         const bool solved =
@@ -214,6 +224,8 @@ Solution<Dual<T>> solve_jv_or_core(const Problem<T>& problem, int threads, Contr
                                   solve_capped(problem, control, solution));
         return solved ? solution : solve_jv(problem, control);
     }
+    if (ContiguousCopy<T>::is_of_use(problem))
+        return solve_jv_or_core(ContiguousCopy<T>(problem).problem(), threads, control);
     if (has_caps(problem, most_below_cap(problem)) && solve_capped(problem, control, solution)) return solution;
     if (solve_padded(problem, control, solution)) return solution;
     const FewValues few = look_for_few_values(problem, kTiesBesideJv);
@@ -228,6 +240,11 @@ Solution<Dual<T>> solve_jv_or_core(const Problem<T>& problem, int threads, Contr
 template <class T>
 Solution<Dual<T>> solve_core_or_jv(const Problem<T>& problem, int threads, Control& control) {
     constexpr Index kFewRows = 1200;  // of structured costs, jv first
+    if (is_tall_at_one_price(problem))
+        return solve_turned(problem,
+                            [&](const Problem<T>& other) { return solve_core_or_jv(other, threads, control); });
+    if (ContiguousCopy<T>::is_of_use(problem))
+        return solve_core_or_jv(ContiguousCopy<T>(problem).problem(), threads, control);
     Solution<Dual<T>> solution;
     if (has_caps(problem) && solve_capped(problem, control, solution)) return solution;
     if (solve_padded(problem, control, solution)) return solution;

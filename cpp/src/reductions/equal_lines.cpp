@@ -10,6 +10,7 @@
 
 #include "lapwing/costs/source.hpp"
 #include "lapwing/numbers/range.hpp"
+#include "lapwing/reductions/turned.hpp"
 
 namespace lapwing {
 namespace {
@@ -296,6 +297,7 @@ class Transport {
         for (;;) {
             Index nearest = -1;
             D least = kInfinity<D>;
+            scans_ += cols_;
             for (Index c = 0; c < cols_; ++c)
                 if (!is_scanned_[c] &&
                     (distance_[c] < least || (distance_[c] == least && nearest >= 0 && room_[c] > 0))) {
@@ -391,8 +393,15 @@ bool solve_equal_lines(const Problem<T>& problem, Control& control, Solution<Dua
     const bool priced = problem.unmatched_cost != nullptr, all_full = !priced && m == n;
     EqualLines<T> lines(problem);
     if (!lines.find()) return false;
-    // A search costs as much as the sinks: of two sides that are all matched, those are the one with fewer sets.
-    const bool exchanged = all_full && lines.rows().count() < lines.cols().count();
+    // A search costs as much as the sinks: where sides can be exchanged, those are the one with fewer sets.
+    const bool fewer_rows = lines.rows().count() < lines.cols().count(), exchanged = all_full && fewer_rows;
+    if (priced && fewer_rows && has_one_price(problem)) {
+        const Turned<T> turned(problem);
+        Solution<D> solved;
+        if (!solve_equal_lines(turned.problem(), control, solved)) return false;
+        solution = turn_back(problem, std::move(solved));
+        return true;
+    }
     if (exchanged) lines.exchange();
     const Sets &sources = lines.rows(), &sinks = lines.cols();
     std::vector<Index> room = sizes(sinks);

@@ -1,0 +1,101 @@
+"""Rows that may stay free, where every method has its turn: tall problems, ties at the price, equal lines, sums."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import lapwing as lw
+from support.checks import assert_optimal
+
+DTYPES = [np.float32, np.float64, np.int32, np.int64]
+
+
+def few_values(rng, m, n):
+    return rng.integers(0, 4, (m, n))
+
+
+def nested(rng, m, n):
+    return np.maximum(rng.integers(0, n, m)[:, None] - np.arange(n), 0)  # zero from some column on
+
+
+def equal_lines(rng, m, n):
+    return rng.integers(0, 100, (12, n))[rng.integers(0, 12, m)]
+
+
+def uniform(rng, m, n):
+    return rng.integers(0, 10_000, (m, n))
+
+
+def sums(rng, m, n):
+    return rng.integers(0, 1000, (m, 1)) + rng.integers(0, 1000, n)
+
+
+CLASSES = [few_values, nested, equal_lines, uniform, sums]
+
+
+def most_matched(cost, price, maximize):
+    """How many rows can be matched in an optimal answer: each match is worth less than the least difference."""
+    cost, price = (cost.astype(np.int64), int(price)) if not maximize else (-cost.astype(np.int64), -int(price))
+    worth = len(cost) + 1
+    scaled = np.minimum(cost * worth - 1, price * worth)
+    answer = lw.solve(scaled if cost.shape[0] <= cost.shape[1] else scaled.T)
+    row_to_col = answer.row_to_col
+    rows = np.flatnonzero(row_to_col >= 0)
+    chosen = scaled if cost.shape[0] <= cost.shape[1] else scaled.T
+    return int((chosen[rows, row_to_col[rows]] < price * worth).sum())
+
+
+@settings(max_examples=40)
+@given(
+    make=st.sampled_from(CLASSES),
+    shape=st.sampled_from([(300, 300), (420, 300), (300, 360), (650, 320)]),
+    dtype=st.sampled_from(DTYPES),
+    quantile=st.sampled_from([0.0, 0.02, 0.3, 0.7, 1.0]),
+    maximize=st.booleans(),
+    in_columns=st.booleans(),
+    seed=st.integers(0, 2**32),
+)
+def test_optimal_with_the_most_matches(make, shape, dtype, quantile, maximize, in_columns, seed):
+    cost = make(np.random.default_rng(seed), *shape).astype(dtype)
+    cost = np.asfortranarray(cost) if in_columns else cost
+    price = np.quantile(cost, 1 - quantile if maximize else quantile, method="nearest").item()
+    result = lw.solve(cost, unmatched_cost=price, maximize=maximize, threads=1)
+    assert_optimal(result, cost, maximize=maximize, unmatched_cost=price)
+    assert (result.row_to_col >= 0).sum() == most_matched(cost, price, maximize)
+
+
+@pytest.mark.parametrize("maximize", [False, True])
+def test_tall_at_one_price(maximize):
+    rng = np.random.default_rng(3)
+    cost = rng.random((900, 420)) * (-1 if maximize else 1)
+    price = -0.002 if maximize else 0.002
+    result = lw.solve(cost, unmatched_cost=price, maximize=maximize)
+    assert_optimal(result, cost, maximize=maximize, unmatched_cost=price)
+    assert 0 < (result.row_to_col >= 0).sum() < 420
+
+
+@pytest.mark.parametrize("bad", [np.nan, -np.inf])
+def test_tall_with_a_bad_cost_names_its_place(bad):
+    cost = np.random.default_rng(4).random((700, 300))
+    cost[611, 23] = bad
+    with pytest.raises(lw.InvalidCostError, match=r"cost\[611, 23\]"):
+        lw.solve(cost, unmatched_cost=0.5)
+
+
+def test_tall_stops_in_time_with_a_bound():
+    cost = np.random.default_rng(5).random((1400, 1300))
+    result = lw.solve(cost, unmatched_cost=0.9, time_limit=0, threads=1)
+    exact = lw.solve(cost, unmatched_cost=0.9, threads=1)
+    assert result.status == "time_limit"
+    assert result.objective >= exact.objective >= result.certificate.dual - 1e-9
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_sums_up_to_rounding(dtype):
+    rng = np.random.default_rng(6)
+    x, y = rng.random((1300, 2)), rng.random((1300, 2)) + 3
+    cost = np.abs(x[:, None] - y[None]).sum(-1).astype(dtype)
+    result = lw.solve(cost, threads=1)
+    assert_optimal(result, cost)
+    assert "dense_rows_read" not in result.statistics  # lists tell nothing here
