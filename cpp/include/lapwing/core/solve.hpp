@@ -44,7 +44,6 @@ struct PhaseTuning {
     // searches take, as a rule.
     static constexpr std::int64_t kFirstReads = 1, kFirstScans = 24;  // of whole rows
     static constexpr std::int64_t kFirstLooks = 2, kFirstScansInBoxes = 4;
-    static constexpr std::int64_t kFirstToTheEnd = 2;
     static constexpr int kDummyStep = 4;  // of the level of dummy rows, in epsilons
     // Searches that have matched one of so many rows may take so many budgets, since phases would begin anew.
     static constexpr std::size_t kNearTheEnd = 2;
@@ -208,22 +207,18 @@ void take_nearest(CoreState<T>& state) {
 // What searches may take before they are given up.
 struct SearchBudget {
     std::int64_t reads, scans;
-    std::int64_t to_the_end;  // so many budgets where half of the rows are matched
 };
 
 // `read_by_phases`: the rows that the last phases read. `first`: phases come later, if at all.
 template <class T>
 SearchBudget search_budget(const CoreState<T>& state, std::int64_t read_by_phases, bool first) {
     const bool in_boxes = state.lists.has_boxes();
-    if (first && in_boxes)
-        return {PhaseTuning::kFirstLooks * state.m, PhaseTuning::kFirstScansInBoxes * state.m,
-                PhaseTuning::kFirstToTheEnd};
-    if (first)
-        return {PhaseTuning::kFirstReads * state.m, PhaseTuning::kFirstScans * state.m, PhaseTuning::kFirstToTheEnd};
+    if (first && in_boxes) return {PhaseTuning::kFirstLooks * state.m, PhaseTuning::kFirstScansInBoxes * state.m};
+    if (first) return {PhaseTuning::kFirstReads * state.m, PhaseTuning::kFirstScans * state.m};
     const std::int64_t least = PhaseTuning::kOfPhases * read_by_phases;
     const std::int64_t each = in_boxes ? PhaseTuning::kSearchLooks : PhaseTuning::kSearchReads;
     return {std::max(each * state.m, least),
-            std::max(PhaseTuning::kSearchScans * state.m, PhaseTuning::kScansALook * least), PhaseTuning::kToTheEnd};
+            std::max(PhaseTuning::kSearchScans * state.m, PhaseTuning::kScansALook * least)};
 }
 
 // Searches for all free rows. Fills solution.status, and the Hall violator where there is one. Returns false if it gave
@@ -246,7 +241,7 @@ bool search_paths(CoreState<T>& state, const std::optional<SearchBudget>& budget
         const Index i = free[k];
         if (state.is_to_end()) return false;
         const bool is_near_the_end = k >= free.size() / PhaseTuning::kNearTheEnd;
-        if (budget && took(is_near_the_end ? budget->to_the_end : 1)) return false;
+        if (budget && took(is_near_the_end ? PhaseTuning::kToTheEnd : 1)) return false;
         switch (search.augment(i)) {
             case SearchOutcome::augmented:
                 ++state.progress.matched;
