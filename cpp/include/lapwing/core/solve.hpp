@@ -40,8 +40,8 @@ struct PhaseTuning {
     // boxes it is no less than a multiple of what the phases have read, which others would read again.
     static constexpr std::int64_t kSearchReads = 3, kSearchLooks = 30, kSearchScans = 100;
     static constexpr std::int64_t kOfPhases = 2, kScansALook = 20;  // so many take as long as a read
-    // The same of searches at zero prices, before any phase, where there are dummy rows: up to half as long as phases and
-    // searches take, as a rule.
+    // The same of searches at zero prices, before any phase, where there are dummy rows: up to half as long as phases
+    // and searches take, as a rule.
     static constexpr std::int64_t kFirstReads = 1, kFirstScans = 24;  // of whole rows
     static constexpr std::int64_t kFirstLooks = 2, kFirstScansInBoxes = 4;
     static constexpr int kDummyStep = 4;  // of the level of dummy rows, in epsilons
