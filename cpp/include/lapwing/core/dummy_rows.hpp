@@ -3,10 +3,11 @@
 // They cost nothing in any column, so each wants a column with the highest v; they hold the unassigned columns. While
 // one of these is more than epsilon below a column that a row holds, they bid for all columns above a *level*: v comes
 // down to it, and rows that had one of these columns bid again. The level is where there are as many columns as dummy
-// rows, less a step; never below the lowest column that they hold. So many similar persons that bid one by one would
-// outbid each other by epsilon each (Bertsekas and Castanon, Parallel Computing 18, 1992, on fewer persons than
-// objects). A step is a few epsilon: rows of a region that has too few columns are indifferent, up to epsilon, between
-// these and to stay free, and the level need not fall to where the former are. O(m + n).
+// rows, less a step; never below the lowest column that they hold. Similar persons that bid one by one would outbid
+// each other by epsilon each time (D. P. Bertsekas, D. A. Castanon, "The auction algorithm for the transportation
+// problem", Annals of Operations Research 20, 1989). A step is a few epsilon: rows of a region that has too few columns
+// are indifferent, up to epsilon, between these and to stay free, and the level need not fall to where the former are.
+// O(m + n).
 #pragma once
 
 #include <algorithm>
