@@ -100,3 +100,16 @@ def test_sums_up_to_rounding(dtype):
     assert_matching(result, cost, None)
     assert_proven(result, cost)
     assert "dense_rows_read" not in result.statistics  # lists tell nothing here
+
+
+def test_prices_of_all_rows_of_few_distinct_ones_must_have_a_sum():
+    cost = np.random.default_rng(7).integers(0, 9, (4, 100))[np.arange(400) % 4]
+    with pytest.raises(lw.RangeError, match=r"unmatched_cost\[0\] is"):
+        lw.solve(cost, unmatched_cost=2**53, certify=False)
+
+
+def test_few_distinct_rows_are_counted_as_rows():
+    cost = np.random.default_rng(8).random((12, 650))[np.arange(600) % 12]
+    result = lw.solve(cost, unmatched_cost=0.5)
+    assert_optimal(result, cost, unmatched_cost=0.5)
+    assert result.statistics["distinct_rows"] == 12

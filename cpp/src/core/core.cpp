@@ -138,7 +138,7 @@ class Solver {
     void limit(CoreState<T>& state, std::int64_t reads) const {
         if (control_.may_give_up()) state.most_reads = reads;
     }
-    // What the whole may read from now on, after its start.
+    // Limits how much the whole reads from now on, after its start.
     void allow_reads(CoreState<T>& state) const {
         if (state.has_read_too_much()) return;
         const bool structured = state.start_levels > 0;

@@ -373,35 +373,34 @@ std::vector<Index> sizes(const Sets& sets) {
     return count;
 }
 
-}  // namespace
-
+// About so many distinct rows and columns, by a look at some.
+struct DistinctLines {
+    double rows, cols;
+};
 template <class T>
-bool has_equal_lines(const Problem<T>& problem, double fewer) {
-    constexpr Index kFewRows = 64;
-    const MatrixView<T>& cost = problem.cost;
-    if (problem.source != nullptr || std::min(cost.rows, cost.cols) < kFewRows) return false;
+DistinctLines look_for_distinct_lines(const MatrixView<T>& cost) {
     const bool by_rows = cost.col_stride == 1 || cost.col_stride == -1;
-    const double rows = std::min<double>(distinct_rows(cost, by_rows), cost.rows);
-    const double cols = std::min<double>(distinct_rows(cost.transposed(), !by_rows), cost.cols);
-    return rows * cols * fewer < static_cast<double>(cost.rows) * cost.cols;
+    return {std::min<double>(distinct_rows(cost, by_rows), cost.rows),
+            std::min<double>(distinct_rows(cost.transposed(), !by_rows), cost.cols)};
+}
+
+// Whether rows and columns are to be exchanged first, where one price allows it: a search costs as much as the sinks.
+template <class T>
+bool is_worth_turning(const Problem<T>& problem) {
+    if (!has_one_price(problem)) return false;
+    const auto [rows, cols] = look_for_distinct_lines(problem.cost);
+    return rows < cols;
 }
 
 template <class T>
-bool solve_equal_lines(const Problem<T>& problem, Control& control, Solution<Dual<T>>& solution) {
+bool solve_as_given(const Problem<T>& problem, Control& control, Solution<Dual<T>>& solution) {
     using D = Dual<T>;
     const Index m = problem.cost.rows, n = problem.cost.cols;
     const bool priced = problem.unmatched_cost != nullptr, all_full = !priced && m == n;
     EqualLines<T> lines(problem);
     if (!lines.find()) return false;
-    // A search costs as much as the sinks: where sides can be exchanged, those are the one with fewer sets.
-    const bool fewer_rows = lines.rows().count() < lines.cols().count(), exchanged = all_full && fewer_rows;
-    if (priced && fewer_rows && has_one_price(problem)) {
-        const Turned<T> turned(problem);
-        Solution<D> solved;
-        if (!solve_equal_lines(turned.problem(), control, solved)) return false;
-        solution = turn_back(problem, std::move(solved));
-        return true;
-    }
+    // A search costs as much as the sinks: of two sides that are all matched, those are the one with fewer sets.
+    const bool exchanged = all_full && lines.rows().count() < lines.cols().count();
     if (exchanged) lines.exchange();
     const Sets &sources = lines.rows(), &sinks = lines.cols();
     std::vector<Index> room = sizes(sinks);
@@ -432,6 +431,29 @@ bool solve_equal_lines(const Problem<T>& problem, Control& control, Solution<Dua
     }
     solution.statistics.set("distinct_rows", (exchanged ? sinks : sources).count());
     solution.statistics.set("distinct_cols", (exchanged ? sources : sinks).count());
+    return true;
+}
+
+}  // namespace
+
+template <class T>
+bool has_equal_lines(const Problem<T>& problem, double fewer) {
+    constexpr Index kFewRows = 64;
+    const MatrixView<T>& cost = problem.cost;
+    if (problem.source != nullptr || std::min(cost.rows, cost.cols) < kFewRows) return false;
+    const auto [rows, cols] = look_for_distinct_lines(cost);
+    return rows * cols * fewer < static_cast<double>(cost.rows) * cost.cols;
+}
+
+template <class T>
+bool solve_equal_lines(const Problem<T>& problem, Control& control, Solution<Dual<T>>& solution) {
+    if (!is_worth_turning(problem)) return solve_as_given(problem, control, solution);
+    const Turned<T> turned(problem);
+    Solution<Dual<T>> solved;
+    if (!solve_as_given(turned.problem(), control, solved)) return false;
+    auto& counts = solved.statistics.values;  // of distinct rows and columns
+    std::swap(counts[0].second, counts[1].second);
+    solution = turn_back(problem, std::move(solved));
     return true;
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "lapwing/costs/source.hpp"
+#include "lapwing/matching/columns.hpp"
 #include "lapwing/tight/kernels.hpp"
 
 namespace lapwing {
@@ -21,19 +22,14 @@ constexpr Index kWorthKeeping = 4;     // of so many rows, one is free: such a s
 constexpr double kMostDummies = 1.75;  // columns for each row that has a dummy row beside it
 constexpr Index kShareOfFree = 3;      // of so many free rows, a phase finds a column for one
 
-// Sets of columns, a bit each.
-using Word = std::uint64_t;
-static_assert(kSmallBlock == 64);
-Word bit(Index j) { return Word{1} << j % kSmallBlock; }
-[[maybe_unused]] bool contains(const Word* words, Index j) { return (words[j / kSmallBlock] & bit(j)) != 0; }
-void insert(Word* words, Index j) { words[j / kSmallBlock] |= bit(j); }
-void erase(Word* words, Index j) { words[j / kSmallBlock] &= ~bit(j); }
+using Word = Columns::Word;
+static_assert(kSmallBlock == Columns::kBits);
 
 class Phases {
   public:
     Phases(Index rows, Index cols)
         : given_(rows), rows_(needs_dummies(rows, cols) ? cols : rows), cols_(cols),
-          words_((cols + kSmallBlock - 1) / kSmallBlock), padded_(words_ * kSmallBlock),
+          words_(static_cast<Index>(Columns::words_for(cols))), padded_(words_ * kSmallBlock),
           lines_(std::min(rows + 1, rows_)), memory_(make_workspace(at(lines_ + 3, padded_) * sizeof(Small))),
           costs_(reinterpret_cast<Small*>(memory_.get())), v_(costs_ + at(lines_, padded_)), distance_(v_ + padded_),
           closed_(distance_ + padded_), bits_(at(rows_, words_)), unmatched_(words_), unseen_(words_), found_(words_),
@@ -77,14 +73,14 @@ class Phases {
     Word* bits(Index i) { return &bits_[at(i, words_)]; }
     void list(Index i) {
         kernels_.list(costs(i), padded_, v_, static_cast<Small>(u_[i]), bits(i));
-        if (cols_ % kSmallBlock != 0) bits(i)[words_ - 1] &= bit(cols_) - 1;
+        if (cols_ % kSmallBlock != 0) bits(i)[words_ - 1] &= Columns::bit(cols_) - 1;
     }
 
     void start() {
         std::fill_n(v_, padded_, rows_ == cols_ ? kMostSmall : Small{0});
         for (Index i = 0; i < given_ && rows_ == cols_; ++i) kernels_.lower(costs(i), padded_, v_);
         std::fill_n(v_ + cols_, padded_ - cols_, Small{0});
-        for (Index j = 0; j < cols_; ++j) insert(unmatched_.data(), j);
+        for (Index j = 0; j < cols_; ++j) Columns::insert(unmatched_.data(), j);
         for (Index i = 0; i < rows_; ++i) {
             u_[i] = kernels_.least(costs(i), padded_, v_);
             list(i);
@@ -125,7 +121,7 @@ class Phases {
                 continue;
             }
             const Index j = step.word * kSmallBlock + std::countr_zero(tight[step.word] & unseen_[step.word]);
-            erase(unseen_.data(), j);
+            Columns::erase(unseen_.data(), j);
             reached_.push_back(j);
             path_.push_back({col_to_row_[j], j, 0});
         }
@@ -135,7 +131,7 @@ class Phases {
         for (Index w = 0; w < words_; ++w) {
             if ((tight[w] & unmatched_[w]) == 0) continue;
             Index j = w * kSmallBlock + std::countr_zero(tight[w] & unmatched_[w]);
-            erase(unmatched_.data(), j);
+            Columns::erase(unmatched_.data(), j);
             for (auto step = path_.rbegin(); step != path_.rend(); ++step) {
                 col_to_row_[j] = step->row;
                 row_to_col_[step->row] = j;
@@ -204,7 +200,7 @@ class Phases {
         for (const auto [i, distance] : tree_rows_) u_[i] += level - distance;
         for (const auto [j, distance] : tree_cols_) {
             v_[j] = static_cast<Small>(v_[j] - (level - distance));
-            if (distance < level) insert(found_.data(), j);
+            if (distance < level) Columns::insert(found_.data(), j);
             if (distance > 0) changed_.push_back(j);
         }
         list_again(level);
@@ -220,7 +216,7 @@ class Phases {
         for (Index i = 0; i < rows_; ++i)
             for (Index j = 0; j < cols_; ++j) {
                 const int slack = costs(i)[j] - v_[j] - u_[i];
-                require(slack >= 0 && contains(bits(i), j) == (slack == 0) && (row_to_col_[i] != j || slack == 0));
+                require(slack >= 0 && Columns::has(bits(i), j) == (slack == 0) && (row_to_col_[i] != j || slack == 0));
             }
 #endif
     }
@@ -238,8 +234,8 @@ class Phases {
             }
             const Small* row = costs(i);
             for (const Index j : changed_) {
-                erase(bits(i), j);
-                if (row[j] - v_[j] == u_[i]) insert(bits(i), j);
+                Columns::erase(bits(i), j);
+                if (row[j] - v_[j] == u_[i]) Columns::insert(bits(i), j);
             }
         }
         for (Index i = 0; i < rows_; ++i)

@@ -204,7 +204,7 @@ void take_nearest(CoreState<T>& state) {
     assert_epsilon_optimal(state, Dual<T>{0});
 }
 
-// What searches may take before they are given up.
+// Searches that take more are given up.
 struct SearchBudget {
     std::int64_t reads, scans;
 };

@@ -19,7 +19,9 @@ class Columns {
     static std::size_t words_for(Index count) { return (static_cast<std::size_t>(count) + kBits - 1) / kBits; }
     static std::size_t word_of(Index j) { return static_cast<std::size_t>(j) / kBits; }
     static Word bit(Index j) { return Word{1} << (static_cast<std::size_t>(j) % kBits); }
+    static bool has(const Word* words, Index j) { return (words[word_of(j)] & bit(j)) != 0; }
     static void insert(Word* words, Index j) { words[word_of(j)] |= bit(j); }
+    static void erase(Word* words, Index j) { words[word_of(j)] &= ~bit(j); }
 
     // A bit for each of kBits bytes that are 0 or 1.
     static Word packed(const unsigned char* bytes) {
@@ -36,10 +38,10 @@ class Columns {
         return word;
     }
 
-    explicit Columns(std::size_t count) : words_((count + kBits - 1) / kBits, Word{0}) {}
-    bool has(Index j) const { return (words_[word_of(j)] & bit(j)) != 0; }
+    explicit Columns(Index count) : words_(words_for(count), Word{0}) {}
+    bool has(Index j) const { return has(words_.data(), j); }
     void insert(Index j) { insert(words_.data(), j); }
-    void erase(Index j) { words_[word_of(j)] &= ~bit(j); }
+    void erase(Index j) { erase(words_.data(), j); }
     void clear() { std::fill(words_.begin(), words_.end(), Word{0}); }
 
     // The first column from `cursor` on that another set has, too; the cursor moves beyond it. -1: none.

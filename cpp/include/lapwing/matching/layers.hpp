@@ -33,7 +33,7 @@ class LayeredMatching {
     LayeredMatching(Graph& graph, std::vector<Index>& row_to_col, std::vector<Index>& col_to_row,
                     std::vector<Index> sources)
         : graph_(graph), row_to_col_(row_to_col), col_to_row_(col_to_row), sources_(std::move(sources)),
-          level_(row_to_col.size(), -1), seen_(col_to_row.size(), 0), of_use_(col_to_row.size()) {}
+          level_(row_to_col.size(), -1), seen_(col_to_row.size(), 0), of_use_(static_cast<Index>(col_to_row.size())) {}
 
     // Returns how many rows got a column.
     Index run() {

@@ -12,17 +12,21 @@
 #include <vector>
 
 #include "lapwing/control.hpp"
+#include "lapwing/numbers/range.hpp"
 #include "lapwing/solution.hpp"
 #include "lapwing/types.hpp"
 
 namespace lapwing {
 
-// Whether all rows of a matrix may stay free at one price.
+// Whether all rows of a matrix may stay free at one price, which is no larger than it may be for so many rows.
 template <class T>
 bool has_one_price(const Problem<T>& problem) {
-    const Dual<T>* prices = problem.unmatched_cost;
-    return prices != nullptr && problem.source == nullptr && prices[0] < kInfinity<Dual<T>> &&
-           std::all_of(prices, prices + problem.cost.rows, [&](Dual<T> price) { return price == prices[0]; });
+    using D = Dual<T>;
+    const D* prices = problem.unmatched_cost;
+    if (prices == nullptr || problem.source != nullptr || problem.cost.cols == 0) return false;
+    const D most = cost_limit<D>(problem.cost.rows);
+    return prices[0] <= most && prices[0] >= -most &&
+           std::all_of(prices, prices + problem.cost.rows, [&](D price) { return price == prices[0]; });
 }
 
 // The exchanged problem; the other one must live as long.
