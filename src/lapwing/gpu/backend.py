@@ -259,7 +259,7 @@ class Solve:
             writer.keep(Answer(status, rows_kept, u_kept, v_kept, {}))
         solved = time.perf_counter()
         if optimal:
-            monitor.finish(view.matrix.real_rows, lambda: sign * self._picked_sum(solve, outputs))
+            monitor.finish(view.matrix.rows, lambda: sign * self._picked_sum(solve, outputs))
         counted = search.statistics(report)  # this, too, while the GPU proves
         answer = Answer(status, row_to_col, u, v, counted, col_to_row=col_to_row)
         certificate = None
@@ -315,7 +315,7 @@ class Solve:
         writer.keep(Answer("running", row_to_col, sign * u, sign * v, {}))
 
     def _outputs(self, view: CanonicalForm) -> Outputs:
-        rows, cols, dual = view.matrix.real_rows, view.matrix.real_cols, view.matrix.dual_dtype
+        rows, cols, dual = view.matrix.rows, view.matrix.real_cols, view.matrix.dual_dtype
         empty = partial(empty_array, self.context, array_template=self.array_template)
         return Outputs(empty((rows,), "int64"), empty((cols,), "int64"), empty((rows,), dual), empty((cols,), dual))
 

@@ -364,7 +364,8 @@ def bytes_of_solve(rows: int, cols: int, dtype: str, priced: bool, computed: boo
         return 0
     lines = (rows, rows + cols) if priced else (min(rows, cols), max(rows, cols))
     of_trees = trees.memory_bytes(*lines, dtype) if by_trees and not priced else 0
-    in_turn = max(sample_bytes(*lines, dtype, computed), of_trees)
+    real = (rows, cols) if priced else lines
+    in_turn = max(sample_bytes(*real, dtype, computed, priced), of_trees)
     return workspace_bytes(*lines, dtype) + in_turn + LINE_BYTES * sum(lines)
 
 

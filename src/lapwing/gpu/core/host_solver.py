@@ -47,6 +47,8 @@ class HostSolve(CoreSolve):
     rows : StoredRows
     """
 
+    may_have_dummies = False
+
     def __init__(
         self, context: Context, matrix: CanonicalMatrix, monitor: Monitor, rows: StoredRows, lines: Lines
     ) -> None:

@@ -48,6 +48,8 @@ class ShardPart(CoreSolve):
     rows : range
     """
 
+    may_have_dummies = False
+
     def __init__(
         self,
         context: Context,

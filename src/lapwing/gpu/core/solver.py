@@ -144,8 +144,8 @@ class CoreSolve:
         Of the library whose allocator is to be used.
     is_sample : bool
         Whether it is not the whole problem.
-    owner : GpuArray, optional
-        The matrix, if no other object keeps it.
+    owner : object, optional
+        What keeps the matrix, or prices, if no other object does.
 
     Attributes
     ----------
@@ -171,11 +171,17 @@ class CoreSolve:
         Called when all is ready for a launch; may set `most_left`.
     after_launch : callable
         Launches what should follow every launch in the order of the stream, without waiting for the report.
+    has_dummies : bool
+        Whether columns that outnumber rows go to dummy rows (kernels/core/search/dummies.cuh), so that the method of
+        square problems solves it.
     keeps_lists : bool
         Whether candidate lists are valid at the end.
+    may_have_dummies : bool
+        Whether the kernels know dummy rows.
     """
 
     keeps_lists: ClassVar[bool] = True
+    may_have_dummies: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -184,7 +190,7 @@ class CoreSolve:
         monitor: Monitor,
         array_template: GpuArray | None = None,
         is_sample: bool = False,
-        owner: GpuArray | None = None,
+        owner: object = None,
     ) -> None:
         self.context: Context = context
         self.matrix: CanonicalMatrix = matrix
@@ -202,6 +208,7 @@ class CoreSolve:
         self._report: Report | None = None
         self.most_left: int | None = None
         self.most_reads: float = math.inf
+        self.has_dummies: bool = False
         self.before_launch: Callable[[], None] = nothing
         self.after_launch: Callable[[], None] = nothing
         self.keep: Callable[[], None] | None = None
@@ -242,9 +249,9 @@ class CoreSolve:
         if matrix.cost_program is not None:
             return False
         size, are_whole_packs = matrix.rows, self._are_whole_packs
-        sampled = copier is None and not matrix.waiting and size * size * ITEM_BYTES[matrix.dtype] >= _SAMPLED_BYTES
+        sampled = copier is None and size * size * ITEM_BYTES[matrix.dtype] >= _SAMPLED_BYTES
         self._prepare(self.keys, key_count(size), sampled)
-        read = size - -(-size // SAMPLE_STEP) if sampled and are_whole_packs else size - matrix.waiting
+        read = size - -(-size // SAMPLE_STEP) if sampled and are_whole_packs else size
         parts = [range(read)] if copier is None else copier.parts
         chunks, bands = self._minima_grid(len(parts[0]), are_whole_packs)
         for part in parts:
@@ -301,10 +308,9 @@ class CoreSolve:
         most_steps = schedule.most_steps if self.most_left is None else NO_LIMIT
         counts = (schedule.rounds, schedule.times, schedule.warm_up, most_steps)
         ends = (float(schedule.structure_threshold), float(self.most_reads), most)
-        waiting = (self.matrix.waiting, int(not self._sample))
         self._monitor.look_at_the_clock()
         monitor = self._monitor.pointer(self._sample)
-        arguments = (*self._arguments, *epsilons, *counts, *ends, *waiting, monitor, self._mail.address)
+        arguments = (*self._arguments, *epsilons, *counts, *ends, int(self.has_dummies), monitor, self._mail.address)
         self._launch_solve(*arguments)
         self._monitor.mark()
         self._solved_since_listing = True
@@ -454,7 +460,7 @@ class CoreSolve:
 
     def picked_values(self, _outputs: Outputs) -> NDArray[Any]:
         """The cost of every row, in the dual dtype, after `deliver`."""
-        return read(self.context, self.picked, self.matrix.real_rows, self.matrix.dual_dtype)
+        return read(self.context, self.picked, self.matrix.rows, self.matrix.dual_dtype)
 
     def deliver(self, outputs: Outputs, always: bool = True) -> None:
         """Write the answer, in the user's sense, if the solve comes to its end, or `always`."""

@@ -38,6 +38,8 @@ class SparseSolve(CoreSolve):
     lines : SparseLines
     """
 
+    may_have_dummies = False
+
     def __init__(
         self,
         context: Context,

@@ -48,7 +48,7 @@ from lapwing.gpu.core.solver import (
     Schedule,
 )
 from lapwing.gpu.core.sorted_prices import Axis, find_axis, orders, prices_in_order
-from lapwing.gpu.core.stratified import PIVOTS, Members, SampleLists, hashed, pivot_points, stratified
+from lapwing.gpu.core.stratified import PIVOTS, Members, SampleLists, pivot_points, stratified
 from lapwing.gpu.costs.canonical import CanonicalMatrix
 from lapwing.gpu.costs.computed import row_group_blocks
 from lapwing.gpu.costs.spatial_order import prices_in_boxes
@@ -64,6 +64,11 @@ from lapwing.inputs import processors
 
 _THREADS = CORE_START.constants["THREADS"]
 _GROWTH = 4  # of the sample, from level to level: a power of two
+# Where columns outnumber rows by more than one of so many, rounds without epsilon and searches may do without dummy
+# rows. They end if the rounds leave more than one row of so many, or searches read more rows again, for each row, or
+# take more steps: as many as take as long as a solve with dummy rows.
+_NEARLY_SQUARE, LEFT_WITHOUT_DUMMIES, READS_WITHOUT_DUMMIES = 64, 8, 2.0
+_STEPS_WITHOUT_DUMMIES, _ROWS_OF_STEP = 10_000, 10
 LEAST_ROWS = 128  # below, lists are a good part of their rows, and hardly any search is long
 _FIRST_SAMPLE = 400  # rows at least, and less than _GROWTH times as many; matrices with fewer rows do without
 # Steps of searches for each row: of a solve from column minima before samples are taken, and of the first sample before
@@ -77,11 +82,14 @@ _SORTED_PHASES_LEFT = 0.75  # if phases from them leave more of the rows, sample
 _READS_AFTER_TREES, _FREE_AFTER_TREES = 24.0, 0.02
 
 
-def sample_bytes(rows: int, cols: int, dtype: str, computed: bool = False) -> int:
-    """Memory for the largest sample, as far as it is not the solve's own."""
-    largest = rows // _GROWTH if rows == cols and rows >= _GROWTH * _FIRST_SAMPLE else 0
-    costs = 0 if computed else largest * largest * ITEM_BYTES[dtype]
-    return costs + workspace_bytes(largest, largest, dtype)
+def sample_bytes(rows: int, cols: int, dtype: str, computed: bool = False, priced: bool = False) -> int:
+    """Memory for the largest sample, as far as it is not the solve's own; `cols`: without unmatched columns."""
+    if min(rows, cols) < _GROWTH * _FIRST_SAMPLE:
+        return 0
+    of_rows, of_cols = rows // _GROWTH, cols // _GROWTH
+    costs = 0 if computed else of_rows * of_cols * ITEM_BYTES[dtype]
+    prices = 8 * of_rows if priced else 0
+    return costs + prices + workspace_bytes(of_rows, of_cols + of_rows * priced, dtype)
 
 
 class StartFinder:
@@ -127,9 +135,11 @@ class StartFinder:
         """Find prices, list and solve; waits for the end."""
         matrix = solve.matrix
         if matrix.rows != matrix.cols:
-            solve.prepare(zero_prices=True)
-            return self.run_from(solve, RECTANGULAR)
-        if not solve.start_at_column_minima(self._copier):
+            report = self._run_without_dummies(solve)
+            if report is not None:
+                return report
+            solve.has_dummies = True
+        if solve.has_dummies or not solve.start_at_column_minima(self._copier):
             solve.prepare()
             self._column_bounds(matrix, 1, 0, solve)
         if matrix.rows < LEAST_ROWS:
@@ -144,7 +154,7 @@ class StartFinder:
             return report
         solve.prepare()
         sides = self._find_orders(matrix)  # while an axis is looked for
-        if self._sort(solve):
+        if not solve.has_dummies and self._sort(solve):
             report = self.run_from(solve, WARM_UP, matrix.rows // _SORTED_LEFT, matrix.rows)
             if report.status != UNFINISHED:
                 return report
@@ -155,6 +165,21 @@ class StartFinder:
             solve.prepare()
         self._climb(solve, sides)
         return self.run_from(solve, structured(matrix.rows, self._schedule(matrix)))
+
+    def _run_without_dummies(self, solve: CoreSolve) -> Report | None:
+        """Solve a problem with more columns than rows as it is; None if dummy rows are better."""
+        matrix, limit = solve.matrix, None
+        schedule = RECTANGULAR
+        if solve.may_have_dummies and min(matrix.rows, matrix.real_cols) >= LEAST_ROWS:
+            if (matrix.cols - matrix.rows) * _NEARLY_SQUARE <= matrix.rows:
+                return None
+            limit = matrix.rows // LEFT_WITHOUT_DUMMIES
+            most_steps = _STEPS_WITHOUT_DUMMIES + matrix.rows // _ROWS_OF_STEP
+            schedule, solve.most_reads = replace(RECTANGULAR, most_steps=most_steps), READS_WITHOUT_DUMMIES
+        solve.prepare(zero_prices=True)
+        report = self.run_from(solve, schedule, limit)
+        solve.most_reads = math.inf
+        return None if report.status == UNFINISHED and solve.most_left is None else report
 
     def run_from(
         self, solve: CoreSolve, schedule: Schedule, most_left: int | None = None, most_free: float = math.inf
@@ -218,7 +243,7 @@ class StartFinder:
         sizes = {"keys": (2 * size, "float64"), "orders": (2 * size, "int32"), "rises": (size, matrix.dual_dtype)}
         with Workspace(context, sizes, self.array_template) as memory:
             keys, second_keys = memory["keys"], memory["keys"] + 8 * size
-            self._launch(matrix, "sorting_keys", blocks, size, run, *axis.rows, *axis.cols, keys, second_keys)
+            self._launch(matrix, "sorting_keys", blocks, size, size, run, *axis.rows, *axis.cols, keys, second_keys)
             row_keys, col_keys = read(context, keys, 2 * size, "float64").reshape(2, size)
             if not (np.isfinite(row_keys).all() and np.isfinite(col_keys).all()):
                 return None
@@ -237,7 +262,7 @@ class StartFinder:
 
     def _climb(self, solve: CoreSolve, sides: list[Neighbours]) -> None:
         """From sample to sample, each solved as well as it is worth, up to prices for the whole."""
-        run = _run(solve.matrix.rows, _FIRST_SAMPLE, _GROWTH)
+        run = _run(min(solve.matrix.rows, solve.matrix.real_cols), _FIRST_SAMPLE, _GROWTH)
         if run == 1:
             return
         runs = [run]
@@ -267,18 +292,19 @@ class StartFinder:
 
     def _find_orders(self, matrix: CanonicalMatrix) -> list[Neighbours]:
         """Begin to put rows and columns of a matrix in order, for strata; nothing if there will be none."""
-        if matrix.cost_program is not None or _run(matrix.rows, _FIRST_SAMPLE, _GROWTH) == 1:  # a recipe has its own
+        shape = rows, cols = matrix.rows, matrix.real_cols
+        if matrix.cost_program is not None or _run(min(shape), _FIRST_SAMPLE, _GROWTH) == 1:  # a recipe has its own
             return []
-        size, run = matrix.rows, _run(matrix.rows, PIVOTS, 2)
-        blocks = -(-size // _THREADS)
+        run = _run(min(shape), PIVOTS, 2)
+        blocks = -(-max(shape) // _THREADS)
 
         def launch_keys(pivot: int, row_keys: int, col_keys: int) -> None:
-            self._launch(matrix, "sorting_keys", blocks, size, run, pivot, 0, pivot, 0, row_keys, col_keys)
+            self._launch(matrix, "sorting_keys", blocks, rows, cols, run, pivot, 0, pivot, 0, row_keys, col_keys)
 
-        points = pivot_points(self.context, size, self.array_template, launch_keys)
+        points = pivot_points(self.context, shape, self.array_template, launch_keys)
         if points is None:
             return []
-        threads = max(1, min(processors() // len(points), size // _POINTS_OF_THREAD, _MOST_THREADS))
+        threads = max(1, min(processors() // len(points), min(shape) // _POINTS_OF_THREAD, _MOST_THREADS))
         return [Neighbours(side, BOX_POINTS, threads) for side in points]
 
     def _schedule(self, matrix: CanonicalMatrix) -> Schedule:
@@ -295,7 +321,7 @@ class StartFinder:
             return self.run_from(sample, structured(rows, STRATIFIED) if in_order else FINER)
         first = structured(rows, STRATIFIED) if in_order else ROUGH
         report = self.run_from(sample, replace(first, most_steps=_FIRST_STEPS * rows))
-        if report.status == UNFINISHED:
+        if report.status == UNFINISHED and not sample.has_dummies:
             self._solve_on_host(matrix, sample, run)
         return report
 
@@ -315,31 +341,39 @@ class StartFinder:
         return (0, 0) if self._stratified is None else self._stratified.lists(run)
 
     def _sample(self, matrix: CanonicalMatrix, run: int) -> CoreSolve:
-        size = matrix.rows // run
+        rows, real_cols = matrix.rows // run, matrix.real_cols // run
+        cols, prices = real_cols, 0
+        kept: list[object] = []
+        if matrix.prices:
+            memory = self._unmatched_costs(matrix, run)
+            cols, kept, prices = real_cols + rows, [memory], memory["prices"]
         if matrix.cost_program is None:
             costs = self._gather(matrix, run)
-            waiting = self._waiting(matrix, run)
-            part = CanonicalMatrix(costs.pointer, size, size, size, matrix.dtype, matrix.maximize, waiting=waiting)
-            solve = CoreSolve(self.context, part, self.monitor, self.array_template, is_sample=True, owner=costs)
+            kept.append(costs)
+            part = CanonicalMatrix(costs.pointer, rows, cols, real_cols, matrix.dtype, matrix.maximize, prices)
         else:  # computed like the whole
-            part = replace(matrix, rows=size, cols=size, row_stride=run)
-            solve = CoreSolve(self.context, part, self.monitor, self.array_template, is_sample=True)
+            part = replace(matrix, rows=rows, cols=cols, row_stride=run, prices=prices)
+        solve = CoreSolve(self.context, part, self.monitor, self.array_template, is_sample=True, owner=kept)
+        solve.has_dummies = rows != cols
         solve.prepare()
         return solve
 
-    def _waiting(self, matrix: CanonicalMatrix, run: int) -> int:
-        """How many rows of a sample, its last ones, wait."""
-        if not matrix.waiting:
-            return 0
-        rows = self._members[run][0] if self._members else hashed(matrix.rows, run, ROW_SALT)
-        return int(np.count_nonzero(rows >= matrix.rows - matrix.waiting))
+    def _unmatched_costs(self, matrix: CanonicalMatrix, run: int) -> Workspace:
+        """What rows of a sample pay to stay free."""
+        size = matrix.rows // run
+        memory = Workspace(self.context, {"prices": (size, matrix.dual_dtype)}, self.array_template)
+        sample = (run, self._lists(run)[0]) if matrix.cost_program is None else (matrix.pointer, run)
+        of_sample = (*sample, size, matrix.prices, memory["prices"])
+        self._kernel(matrix, "take_prices").launch(self.context, -(-size // _THREADS), _THREADS, *of_sample)
+        return memory
 
     def _gather(self, matrix: CanonicalMatrix, run: int) -> GpuArray:
-        size = matrix.rows // run
-        costs = empty_array(self.context, (size, size), matrix.dtype, self.array_template)
-        of_matrix = (matrix.row_stride, 1, size, size, run, *self._lists(run))
-        shape = of_matrix if matrix.cost_program is None else (run, 0, size, size)
-        self._kernel(matrix, "gather").launch(self.context, size, _THREADS, matrix.pointer, *shape, costs.pointer)
+        shape = matrix.rows // run, matrix.real_cols // run
+        costs = empty_array(self.context, shape, matrix.dtype, self.array_template)
+        of_matrix = (matrix.row_stride, 1, *shape, run, *self._lists(run))
+        of_sample = of_matrix if matrix.cost_program is None else (run, 0, *shape)
+        gather = self._kernel(matrix, "gather")
+        gather.launch(self.context, shape[0], _THREADS, matrix.pointer, *of_sample, costs.pointer)
         return costs
 
     def _carry_over(self, matrix: CanonicalMatrix, sample: CoreSolve, run: int, above: CoreSolve, finer: int) -> None:
@@ -347,21 +381,23 @@ class StartFinder:
         size = above.matrix.rows
         with Workspace(self.context, {"u": (size, matrix.dual_dtype)}, self.array_template) as memory:
             if matrix.cost_program is None:
-                shape = (0, size, finer, sample.matrix.rows, run)
+                shape = (0, size, finer, sample.matrix.real_cols, run)
                 lists = self._lists(finer)[0], self._lists(run)[1]
                 grid = row_grid(size, self.context.info.processors)
                 self._launch(matrix, "row_bounds", grid, *shape, *lists, sample.v, memory["u"])
             else:
                 self._line_bounds(matrix.pointer, matrix, ROW_SALT, finer, run, sample.v, memory["u"])
+            if matrix.prices:
+                limit = self._kernel(matrix, "limit_bounds")
+                limit.launch(self.context, -(-size // _THREADS), _THREADS, size, above.matrix.prices, memory["u"])
             self._column_bounds(matrix, finer, memory["u"], above)
 
     def _column_bounds(self, matrix: CanonicalMatrix, run: int, u: int, target: CoreSolve) -> None:
         if matrix.cost_program is not None:
             return self._line_bounds(matrix.cost_program.exchanged, matrix, COL_SALT, run, run, u, target.v)
-        size = matrix.rows // run
-        chunks, bands = column_grid(size, size, self.context.info.processors)
-        rows = size if u else size - self._waiting(matrix, run)  # of padding, whose u is unknown, say nothing
-        shape = (0, rows, size, run, bands, *self._lists(run))
+        rows, cols = matrix.rows // run, matrix.real_cols // run
+        chunks, bands = column_grid(rows, cols, self.context.info.processors)
+        shape = (0, rows, cols, run, bands, *self._lists(run))
         self._launch(matrix, "column_bounds", chunks * bands, *shape, u, target.keys, target.v)
 
     def _line_bounds(
@@ -369,7 +405,8 @@ class StartFinder:
     ) -> None:
         """The least cost - price of every row, or column, of one sample, over the columns or rows of another."""
         assert matrix.cost_program is not None
-        size, others, maximize = matrix.rows // run, matrix.rows // other_run, int(matrix.maximize)
+        sides = (matrix.rows, matrix.real_cols) if lines == ROW_SALT else (matrix.real_cols, matrix.rows)
+        size, others, maximize = sides[0] // run, sides[1] // other_run, int(matrix.maximize)
         kernel, processors = self._kernel(matrix, "line_bounds"), self.context.info.processors
         is_boxed = prices and matrix.in_order and not maximize
         in_boxes = prices_in_boxes(others) if is_boxed else 0

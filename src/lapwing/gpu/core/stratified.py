@@ -70,21 +70,25 @@ def _sample(order: NDArray[np.int32], run: int, random: np.random.Generator) -> 
 
 
 def pivot_points(
-    context: Context, size: int, array_template: GpuArray | None, launch_keys: Callable[[int, int, int], None]
-) -> NDArray[np.float32] | None:
-    """Rows and columns of a square matrix as points, (2, n, 3); None if they are not finite, as with forbidden pairs.
+    context: Context,
+    shape: tuple[int, int],
+    array_template: GpuArray | None,
+    launch_keys: Callable[[int, int, int], None],
+) -> list[NDArray[np.float32]] | None:
+    """Rows and columns of a matrix as points, (m, 3) and (n, 3); None if they are not finite, as with forbidden pairs.
 
     Parameters
     ----------
     launch_keys : function (pivot, row_keys, col_keys)
         Writes the differences of pivot `pivot`'s costs and pivot 0's, of every row and every column, as float64.
     """
-    dims = PIVOTS - 1
-    with Workspace(context, {"keys": (2 * dims * size, "float64")}, array_template) as memory:
+    dims, (rows, cols) = PIVOTS - 1, shape
+    both = rows + cols
+    with Workspace(context, {"keys": (dims * both, "float64")}, array_template) as memory:
         for k in range(dims):
-            at = memory["keys"] + 16 * k * size
-            launch_keys(k + 1, at, at + 8 * size)
-        keys = read(context, memory["keys"], 2 * dims * size, "float64").reshape(dims, 2, size)
+            at = memory["keys"] + 8 * k * both
+            launch_keys(k + 1, at, at + 8 * rows)
+        keys = read(context, memory["keys"], dims * both, "float64").reshape(dims, both)
     with np.errstate(over="ignore"):
-        points = keys.transpose(1, 2, 0).astype(np.float32, order="C")
-    return points if np.isfinite(points).all() else None
+        points = keys.T.astype(np.float32, order="C")
+    return [points[:rows], points[rows:]] if np.isfinite(points).all() else None

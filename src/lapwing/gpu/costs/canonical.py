@@ -22,10 +22,7 @@ class CanonicalMatrix:
     """The costs as the kernels see them: at most as many rows as columns; of a matrix, a row's elements side by side.
 
     With `prices` (an address; 0 for none) the last `rows` columns are exits: row i may stay free at prices[i]. Computed
-    costs have a recipe; `pointer` is then their block, and `row_stride` the run of a sample, 1 for the whole. The last
-    `padding` rows are none of the costs', and cost nothing with any column (gpu/core/padded.py); the last `waiting`
-    rows, all of these or none, are matched when all others are (kernels/core/search/padding.cuh). The last `exits`
-    columns are none of the costs', either: rows there stay free.
+    costs have a recipe; `pointer` is then their block, and `row_stride` the run of a sample, 1 for the whole.
     """
 
     pointer: int
@@ -36,9 +33,6 @@ class CanonicalMatrix:
     maximize: bool
     prices: int = 0
     cost_program: CostProgram | None = None
-    padding: int = 0
-    waiting: int = 0
-    exits: int = 0
 
     def kernels(self, context: Context, of_matrix: Program, computed: Program) -> dict[str, Kernel]:
         """Of one of two programs, loaded."""
@@ -52,14 +46,9 @@ class CanonicalMatrix:
         return self.cost_program is not None and self.cost_program.in_order
 
     @property
-    def real_rows(self) -> int:
-        """Rows of the costs."""
-        return self.rows - self.padding
-
-    @property
     def real_cols(self) -> int:
         """Columns that are not exits."""
-        return self.cols - (self.rows if self.prices else self.exits)
+        return self.cols - (self.rows if self.prices else 0)
 
     @property
     def dual_dtype(self) -> str:

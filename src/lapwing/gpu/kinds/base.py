@@ -88,8 +88,6 @@ class CostKind(ABC):
         Whether all that follows the search can be launched while it runs.
     has_glance : bool
         Whether a kernel may look at a few costs before the search (gpu/core/glance.py).
-    has_padding : bool
-        Whether there is `padded`.
     is_readable_on_host : bool
         Whether `on_host` needs no solve.
     is_quick_to_read : bool
@@ -105,7 +103,6 @@ class CostKind(ABC):
     array_template: GpuArray | None = None
     can_overlap = False
     has_glance = False
-    has_padding = False
     is_readable_on_host = True
     is_quick_to_read = False
     filled: FilledCost | None = None
@@ -192,13 +189,6 @@ class CostKind(ABC):
     ) -> tuple[CostKind, Request] | None:
         """The costs below a cap and how to solve them (gpu/kinds/capped.py); None if that does not solve the whole."""
         return None
-
-    def padded(self, _exits: int, _prices: NDArray[Any] | None) -> CostKind | None:
-        """The same costs, solved as a square matrix with so many exits (gpu/core/padded.py); of a kind that has them.
-
-        `_prices`: unmatched costs, as minimised. None if that takes too much memory.
-        """
-        raise NotImplementedError
 
 
 def refuse_reference(request: Request, what: str) -> None:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lapwing.costs.base import CostSource
 from lapwing.costs.function import FunctionCost
 from lapwing.gpu.certificate.proof import Candidate, Proof, proof_of_computed
 from lapwing.gpu.core.monitor import Monitor
-from lapwing.gpu.core.padded import MOST_COPIED, square_bytes
 from lapwing.gpu.core.solver import CoreSolve
 from lapwing.gpu.core.start import StartFinder
 from lapwing.gpu.costs.canonical import CanonicalForm, to_canonical
@@ -22,12 +19,11 @@ from lapwing.gpu.costs.computed import ComputedCosts as DeviceCosts
 from lapwing.gpu.costs.computed import planned_computed, upload_computed
 from lapwing.gpu.costs.unmatched import UnmatchedColumns
 from lapwing.gpu.kinds.base import CostKind, Search, refuse_reference
-from lapwing.gpu.kinds.resident import PaddedMatrix, ResidentMatrix
 from lapwing.gpu.plan import plan_computed
-from lapwing.gpu.runtime.arrays import ITEM_BYTES, GpuArray, empty_array
+from lapwing.gpu.runtime.arrays import GpuArray
 from lapwing.gpu.runtime.copies import Mail
 from lapwing.gpu.runtime.device import Context
-from lapwing.gpu.runtime.launch import kernels, preload
+from lapwing.gpu.runtime.launch import preload
 from lapwing.gpu.runtime.programs import COMPUTED_CERTIFICATE, COMPUTED_CORE, COMPUTED_START, TEXT
 from lapwing.plan import Plan
 from lapwing.request import Request
@@ -44,7 +40,6 @@ class ComputedCosts(CostKind):
 
     given: CostSource
     is_readable_on_host = False
-    has_padding = True
 
     def __init__(
         self, context: Context, source: CostSource, reason: str = "", planned: DeviceCosts | None = None
@@ -79,25 +74,6 @@ class ComputedCosts(CostKind):
 
     def proof(self, candidate: Candidate, maximize: bool, wait: Callable[[float], None], mail: Mail | None) -> Proof:
         return proof_of_computed(self.context, self.computed, candidate, maximize, self.array_template, wait, mail)
-
-    def padded(self, exits: int, prices: NDArray[Any] | None) -> CostKind | None:
-        more = math.prod(self.shape) * ITEM_BYTES[self.dtype] + square_bytes(max(self.shape) + exits, self.dtype)
-        if more > MOST_COPIED * self.memory.free_bytes():
-            return None
-        matrix = ResidentMatrix(self.context, self._written(prices is not None))
-        return PaddedMatrix(matrix, exits, prices, self.array_template)
-
-    def _written(self, _priced: bool) -> GpuArray:
-        """The costs as a matrix."""
-        rows, cols = self.shape
-        matrix = empty_array(self.context, self.shape, self.dtype, self.array_template)
-        program = COMPUTED_START.variant(COST=self.dtype, TEXT=self.computed.cost_program.text)
-        gather = kernels(self.context, COMPUTED_START, program)["gather"]
-        for part in self.computed.cost_program.parts(rows, cols):
-            blocks = min(len(part), _BLOCKS_A_PROCESSOR * self.context.info.processors)
-            at = matrix.pointer + part.start * cols * ITEM_BYTES[self.dtype]
-            gather.launch(self.context, blocks, _THREADS, self.computed.block, 1, part.start, len(part), cols, at)
-        return matrix
 
     def on_host(self, solved: tuple[CanonicalForm, CoreSolve] | None = None) -> Any:
         if solved is None or not isinstance(self.given, FunctionCost):

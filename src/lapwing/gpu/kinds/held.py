@@ -8,7 +8,6 @@ from contextlib import AbstractContextManager, nullcontext
 from lapwing.costs.points import PointCost
 from lapwing.gpu.certificate.proof import Candidate, Proof, proof_by_tiles
 from lapwing.gpu.core.monitor import Monitor
-from lapwing.gpu.core.solver import nothing
 from lapwing.gpu.costs.canonical import CanonicalForm, to_canonical
 from lapwing.gpu.costs.computed import dims_of, planned_by_tiles, upload_by_tiles
 from lapwing.gpu.costs.points_matrix import write_points_matrix
@@ -16,7 +15,6 @@ from lapwing.gpu.costs.unmatched import UnmatchedColumns
 from lapwing.gpu.kinds.base import refuse_reference
 from lapwing.gpu.kinds.computed import ComputedCosts
 from lapwing.gpu.plan import plan_held
-from lapwing.gpu.runtime.arrays import GpuArray
 from lapwing.gpu.runtime.copies import Mail
 from lapwing.gpu.runtime.device import Context
 from lapwing.gpu.runtime.launch import preload
@@ -50,9 +48,6 @@ class HeldCosts(ComputedCosts):
             self.context, self.computed, unmatched is not None, self.array_template, monitor.wait
         )
         return to_canonical(self.context, matrix, maximize, unmatched)
-
-    def _written(self, priced: bool) -> GpuArray:
-        return write_points_matrix(self.context, self.computed, priced, self.array_template, nothing)
 
     def proof(self, candidate: Candidate, maximize: bool, wait: Callable[[float], None], mail: Mail | None) -> Proof:
         return proof_by_tiles(self.context, self.computed, candidate, maximize, self.array_template, wait, mail)

@@ -7,14 +7,12 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.errors import ArgumentError, InfeasibleError, LapwingError
+from lapwing.errors import ArgumentError
 from lapwing.gpu.certificate.proof import Candidate, Proof, proof_of_matrix
 from lapwing.gpu.core.large_costs import find_large_on_gpu, without_large
 from lapwing.gpu.core.monitor import Monitor
-from lapwing.gpu.core.padded import MOST_COPIED, PaddedSolve, pad, square_bytes
 from lapwing.gpu.core.solver import CoreSolve
 from lapwing.gpu.core.start import StartFinder
 from lapwing.gpu.costs.canonical import CanonicalForm, CanonicalMatrix, to_canonical
@@ -35,15 +33,12 @@ from lapwing.prices import prices_in_kind
 from lapwing.problem import Problem
 from lapwing.request import Request
 
-_NONE = np.zeros(0, np.int64)
-
 
 class ResidentMatrix(CostKind):
     """See the module; `matrix` is where it lies."""
 
     can_overlap = True
     has_glance = True
-    has_padding = True
     is_quick_to_read = True
 
     def __init__(self, context: Context, matrix: GpuArray) -> None:
@@ -110,40 +105,3 @@ class ResidentMatrix(CostKind):
     ) -> tuple[CostKind, Request] | None:
         self.wait_for_all()
         return below_cap(self, self.matrix, cap, prices, request)
-
-    def padded(self, exits: int, prices: NDArray[Any] | None) -> CostKind | None:
-        if square_bytes(max(self.shape) + exits, self.dtype) > MOST_COPIED * self.memory.free_bytes():
-            return None
-        self.wait_for_all()
-        return PaddedMatrix(self, exits, prices, self.array_template)
-
-
-class PaddedMatrix(ResidentMatrix):
-    """A matrix that is made square (gpu/core/padded.py), with so many exits for rows that may stay free at prices."""
-
-    has_glance = False
-    has_padding = False
-
-    def __init__(
-        self, whole: ResidentMatrix, exits: int, prices: NDArray[Any] | None, array_template: GpuArray | None
-    ) -> None:
-        super().__init__(whole.context, whole.matrix)
-        self.given: Any = whole.given
-        self.array_template: GpuArray | None = array_template
-        self._exits, self._prices, self._price_pointer = exits, prices, 0
-
-    def canonical(self, maximize: bool, unmatched: UnmatchedColumns | None, monitor: Monitor) -> CanonicalForm:
-        self._price_pointer = 0 if unmatched is None else unmatched.pointer
-        view = super().canonical(maximize, unmatched, monitor)
-        return pad(self.context, view, self.array_template, self._exits, self._prices)
-
-    def search(self, view: CanonicalForm, monitor: Monitor, plan: Plan, request: Request) -> Search:
-        solve = PaddedSolve(self.context, view.matrix, monitor, self.array_template)
-        solve.prices = self._price_pointer
-        return Search(solve, StartFinder(self.context, monitor, self.array_template))
-
-    def no_assignment(self, view: CanonicalForm, solve: CoreSolve, request: Request) -> LapwingError:
-        return InfeasibleError(_NONE, _NONE)  # the solve of the whole says more
-
-    def large_from(self, *_: object) -> float:
-        return math.inf

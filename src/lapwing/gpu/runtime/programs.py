@@ -106,7 +106,6 @@ CORE = Program(
         "complete",
         "match_ties",
         "deliver",
-        "deliver_padded",
         "violator",
         "check_violator",
     ),
@@ -151,10 +150,10 @@ CORE_START = Program(
         "forbid_large",
         "count_below",
         "keep_below",
-        "make_square",
-        "make_wide_square",
         "row_bounds",
         "column_bounds",
+        "take_prices",
+        "limit_bounds",
         "sorting_keys",
         "price_rises",
     ),
@@ -167,7 +166,7 @@ CORE_START = Program(
 SHARDED_CORE = Program(
     "sharded_core",
     "core/sharded_core.cu",
-    (*(name for name in CORE.kernels if name not in ("glance", "deliver_padded")), "join_reports", "serve"),
+    (*(name for name in CORE.kernels if name != "glance"), "join_reports", "serve"),
     _EVERY_COST,
     CORE.constants,
     thinly_sampled=True,
@@ -198,7 +197,7 @@ _COMPUTED = {
     ),
 }
 
-_OF_MATRIX_ALONE = ("glance", "column_minima", "lower_prices", "deliver_padded")
+_OF_MATRIX_ALONE = ("glance", "column_minima", "lower_prices")
 
 COMPUTED_CORE = Program(
     "computed_core",
@@ -263,7 +262,7 @@ SPARSE_CERTIFICATE = Program(
 COMPUTED_START = Program(
     "computed_start",
     "core/start/computed_start.cu",
-    ("gather", "price_boxes", "line_bounds", "sorting_keys", "price_rises"),
+    ("gather", "price_boxes", "line_bounds", "take_prices", "limit_bounds", "sorting_keys", "price_rises"),
     _COMPUTED,
     CORE_START.constants,
     any_text=True,

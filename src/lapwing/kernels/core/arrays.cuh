@@ -30,7 +30,7 @@
     USE(parent_edge, Edge, cols)                       \
     USE(backward_distance, uint64, rows + cols)        \
     USE(successor, int32, rows)                        \
-    USE(free_cols, int32, rows)                        \
+    USE(free_cols, int32, cols)                        \
     USE(met_cols, int32, cols)                         \
     USE(roots, int32, cols)                            \
     USE(listing_price, ListingPrice, 2 * cols)

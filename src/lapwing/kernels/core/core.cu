@@ -36,7 +36,6 @@
 using Listing = MatrixListing;
 
 #include "core/complete.cuh"
-#include "core/padded.cuh"
 #include "core/solve.cuh"
 #include "core/start/glance.cuh"
 #include "core/start/minima.cuh"

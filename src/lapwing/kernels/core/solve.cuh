@@ -34,7 +34,7 @@ extern "C" __global__ void __launch_bounds__(256)
         if constexpr (Costs::is_in_memory) {
             if (sampled != 0) take_sample(state);
         }
-        return;
+        if (rows == cols) return;
     }
     const int32 real = state.matrix.real_cols();
     for (int64 j = first; j < cols; j += step) {
@@ -46,7 +46,7 @@ extern "C" __global__ void __launch_bounds__(256)
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
     solve(LAPWING_PROBLEM, double first_epsilon, double last_epsilon, double epsilon_factor, int64 rounds, int64 times,
           int64 warm_up, int64 most_steps, double structure_threshold, double most_reads, int64 most_left,
-          int64 padding, int64 seats_padding, HostChannel* channel, Report* mail) {
+          int64 has_dummies, HostChannel* channel, Report* mail) {
     set_state(LAPWING_MATRIX, u, v, workspace);
     if (threadIdx.x == 0) {
         shared().control.counts = Counts{};
@@ -67,8 +67,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
                                    static_cast<uint32>(most_steps),
                                    structure_threshold,
                                    most_reads,
-                                   static_cast<uint32>(padding),
-                                   seats_padding != 0};
+                                   has_dummies != 0};
         Coordinator(schedule).solve(static_cast<uint32>(most_left), mail);
     }
 }

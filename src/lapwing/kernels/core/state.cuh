@@ -124,8 +124,7 @@ struct Counts {
     uint32 insufficient;  // in insufficient_rows (costs/host_rows.cuh); of shards: in own_rows (core/lists/owners.cuh)
     uint32 full;          // in full_rows
     uint32 met;           // in met_cols
-    uint32 displaced;     // rows that lost their columns (core/search/padding.cuh)
-    uint32 tops;          // columns of the greatest v, in free_cols
+    uint32 displaced;     // rows that lost their columns (core/search/dummies.cuh)
     uint32 ends;          // pairs of a tree and a free column that it reaches (core/search/augment.cuh)
     uint32 free_rows;     // in free_rows
     uint32 free_cols;     // in free_cols
@@ -186,7 +185,7 @@ struct State {
     Edge* frontier[2];       // rows of a search's step, possibly with duplicates: current and next
     int32* refresh_rows;
     int32* free_rows;
-    int32* free_cols;  // if the problem is square
+    int32* free_cols;  // if the problem is square; with dummy rows, those below the level
     int32* met_cols;   // free columns within the search radius; columns that fell (core/search/backward.cuh)
     int32* full_rows;
     // Auction: the best bid for each column, and the column that each row bid for, of this round and the previous one.

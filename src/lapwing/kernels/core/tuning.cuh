@@ -57,12 +57,11 @@ struct Tuning {
     static constexpr uint32 refined_left = 8, refinement = 256, refined_rounds = 8;
     static constexpr double tied = 3;  // tight pairs in a list, on average, where costs tie; without ties at most two
     static constexpr uint32 phase_left = 512;  // a phase ends when at most one of so many rows is free
-    // Prices come down for rows of padding after so many rounds. A phase goes on, up to so many times as long, as long
-    // as one row for so many of them loses its column.
-    static constexpr uint32 level_rounds = 4, level_times = 4, unsettled = 16;
-    // columns among which the level is looked for: so many for each row of padding, and at least so many
-    static constexpr uint32 tops = 4, least_tops = 128;
-    static constexpr uint32 far_left = 8;  // prices are far off as long as more than one of so many rows is free
+    // Prices come down for dummy rows after so many rounds, or up to so many where no row loses its column by that. A
+    // phase goes on, up to so many times as long, as long as one row for so many of them loses its column.
+    static constexpr uint32 level_rounds = 4, most_level_rounds = 64, level_times = 4, unsettled = 16;
+    static constexpr uint32 level_share = 8;  // the level is found to such a share of epsilon
+    static constexpr uint32 far_left = 8;     // prices are far off as long as more than one of so many rows is free
 
     // --- searches ---
     static constexpr double first_search_buckets = 128;  // buckets per list gap, in the first search

@@ -73,6 +73,7 @@ __device__ inline bool may_be_within(Margin cost, Margin price, Margin limit) {
 }
 
 struct Costs {
+    static constexpr bool may_have_dummies = true;
     static constexpr bool is_in_memory = false, is_computed = true, is_on_host = false, is_sparse = false,
                           is_short = Source::is_short;
     using Data = Source::Block;

@@ -29,6 +29,7 @@ struct CacheRecord {
 };
 
 struct Costs {
+    static constexpr bool may_have_dummies = false;
     static constexpr bool is_in_memory = false, is_computed = false, is_on_host = true, is_sparse = false,
                           is_short = true;
     struct Data {            // gpu/costs/host_rows.py writes it

@@ -3,6 +3,7 @@
 #include "costs/costs.cuh"
 
 struct Costs {
+    static constexpr bool may_have_dummies = true;
     static constexpr bool is_in_memory = true, is_computed = false, is_on_host = false, is_sparse = false,
                           is_short = true;
     using Data = Cost;

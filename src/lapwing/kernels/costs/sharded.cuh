@@ -6,6 +6,7 @@
 #include "costs/costs.cuh"
 
 struct Costs {
+    static constexpr bool may_have_dummies = false;
     static constexpr bool is_in_memory = true, is_computed = false, is_on_host = false, is_sparse = false,
                           is_short = true;
     struct Data {                                // gpu/costs/shards.py writes it, one on each GPU

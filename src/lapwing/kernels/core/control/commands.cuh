@@ -11,10 +11,10 @@ struct AuctionRun {
     uint32 rounds;               // so far in this phase
     uint32 most_rounds, enough;  // a phase ends after most_rounds rounds, or when at most `enough` rows are free
     uint32 waiting;              // in refresh_rows
-    uint32 padding;              // rows, the last ones, which do not bid (core/search/padding.cuh)
-    uint32 tops;                 // columns in free_cols, whose v may be the greatest; 0: not known
-    Dual below_tops;             // v of all others is below it
-    bool moved;                  // a price moved or a row was matched in the last round
+    Dual level;                  // where dummy rows want columns (core/search/dummies.cuh); infinity: not known
+    Dual finest;                 // the last epsilon that is not zero
+    bool has_dummies;
+    bool moved;  // a price moved or a row was matched in the last round
     Dual epsilon;
     double unit;  // spacing of the grid of bids; 1 for integers
     double units_in_one;
@@ -33,8 +33,7 @@ struct SearchRun {
     uint32 present;
     uint32 search;          // number of the search
     uint32 free_count;      // free rows
-    uint32 open_count;      // free columns, if the problem is square: as many, and as rows of padding wait
-    uint32 padding;         // rows, the last ones, as long as they wait (core/search/padding.cuh)
+    uint32 open_count;      // free columns, if the problem is square; from dummy rows: columns below the level
     uint32 wanted;          // number of free columns to reach, at least
     uint32 listed;          // rows that were listed again, of those that were resolved last
     uint64 radius;          // larger distances are irrelevant
@@ -42,6 +41,9 @@ struct SearchRun {
     uint64 previous_limit;  // the bucket limit of the step before
     Dual bucket_width;      // of the bucket limit
     uint64 scans;           // so far
+    Dual level;             // of the dummy rows
+    bool has_dummies;       // there are dummy rows
+    bool from_dummies;      // it begins from them
     bool exhausted;         // no row waits within the search radius, according to the run
     bool nearer;            // a free column came nearer since the radius was found
     bool mixes;             // the search read whole rows, since many costs tie
@@ -75,8 +77,11 @@ enum class Task : uint32 {
     augment_successors,  // search where columns outnumber rows
     prepare_auction,
     prepare_and_round,  // warm-up rounds, then rounds
-    level,              // prices for rows of padding, by block 0
-    seat,               // rows of padding, by block 0
+    find_highest,
+    level,
+    seed_distances,
+    list_below_level,
+    settle,  // dummy rows (core/search/dummies.cuh)
     bound,
     find_radius,
     farthest,  // by block 0, for the coordinator

@@ -4,24 +4,13 @@
 // other thread accesses them while the coordinator decides, since all other threads wait for a command. It reads the
 // host's signals only between commands. The protocol of commands is in core/control/workers.cuh.
 #pragma once
+#include "core/control/commander.cuh"
 #include "core/control/schedule.cuh"
-#include "core/control/workers.cuh"
 #include "core/invariants.cuh"
 
-// Called by the coordinator's warp when all lanes have read that the host requests progress.
-LAPWING_NOINLINE __device__ void publish_progress(uint32 stage, uint32 phase, uint32 matched, double bound) {
-    __syncwarp();
-    if (lane_index() == 0) shared().control.signals.publish(stage, phase, matched, bound);
-    __syncwarp();
-}
-
-class Coordinator {
+class Coordinator : Commander {
   public:
-    __device__ explicit Coordinator(Schedule schedule)
-        : state_(shared().state), counts_(shared().control.counts), signals_(shared().control.signals),
-          command_(shared().control.command), schedule_(schedule) {
-        auction_.padding = search_.padding = schedule.padding;
-    }
+    __device__ explicit Coordinator(Schedule schedule) : Commander(schedule.has_dummies), schedule_(schedule) {}
 
     // If the auction leaves over more rows, the solve ends there. The report goes to memory of the host, too.
     __device__ void solve(uint32 most_left, Report* mail) {
@@ -33,6 +22,7 @@ class Coordinator {
         } else {
             status = run_auction() && left_ <= most_left ? run_searches() : SolveStatus::unfinished;
             if (status != SolveStatus::optimal) bound_ = ask_bound(Task::bound);
+            settle();
         }
         conclude(status, mail);
         if constexpr (Listing::has_owners) Listing::end(state_);
@@ -45,45 +35,6 @@ class Coordinator {
     }
 
   private:
-    __device__ bool progress_wanted() const { return signals_.requested != signals_.answered; }
-    __device__ bool square() const { return state_.matrix.rows == state_.matrix.cols; }
-
-    __device__ void perform(Task task, uint32 count, bool wide, uint32 blocks) {
-        if (lane_index() == 0) command_ = {task, wide, blocks, count, auction_, search_};
-        __syncwarp();
-        dispatch();
-    }
-    // Dispatches a task to all blocks if it has at least `wide_from` items, otherwise to block 0.
-    __device__ void perform(Task task, uint32 count, uint32 wide_from = Tuning::wide_count) {
-        if (count == 0) return;
-        const bool wide = count >= wide_from;
-        perform(task, count, wide, wide ? gridDim.x : 1);
-    }
-    // Dispatches a run of rounds or steps, or its preparation, to a team whose size fits the number of active rows.
-    __device__ void run(Task task, uint32 rows) {
-        if (lane_index() < 2 * kStepCounts) counts_.step[lane_index()] = {};
-        __syncwarp();
-        perform(task, rows, rows > kNarrowRows, blocks_for(rows));
-        auction_ = command_.auction;
-        search_ = command_.search;
-        __syncwarp();
-    }
-    __device__ uint64 ask(Task task, uint32 count, uint32 wide_from = ~0u) {
-        perform(task, count, wide_from);
-        return counts_.answer;
-    }
-    __device__ double ask_bound(Task task) {
-        return __longlong_as_double(static_cast<int64>(ask(task, state_.matrix.rows, Tuning::wide_count)));
-    }
-    // Returns a count and resets it.
-    __device__ uint32 take(uint32& count) {
-        const uint32 value = count;
-        __syncwarp();
-        if (lane_index() == 0) count = 0;
-        __syncwarp();
-        return value;
-    }
-
     // --- auction ---
 
     // A power of two, so that float32 costs keep exact duals; a whole number for integers.
@@ -92,11 +43,13 @@ class Coordinator {
         frexp(list_gap_ * schedule_.first, &exponent);
         const double epsilon = list_gap_ * schedule_.first > 0 ? ldexp(0.5, exponent) : 0.0;
         // Where columns outnumber rows, prices must not rise more than necessary.
-        return square() ? static_cast<Dual>(epsilon) : Dual(0);
+        return as_square() ? static_cast<Dual>(epsilon) : Dual(0);
     }
     // Returns false if the starting prices are so poor that the caller should choose others.
     __device__ bool run_auction() {
-        const bool has_warm_up = schedule_.warm_up > 0 && square(), prepares = has_warm_up && !signals_.stopped;
+        const bool has_warm_up = schedule_.warm_up > 0 && as_square(),
+                   prepares = has_warm_up && !has_dummies() && !signals_.stopped;
+        if (has_dummies()) find_highest();
         if (!prepares) {
             perform(Task::prepare_auction, state_.matrix.rows);
             read_preparation();
@@ -134,7 +87,7 @@ class Coordinator {
     // gap. Goes on with finer epsilons, some phases at a time, as long as these leave fewer rows. (Of structured costs,
     // for which epsilon begins above the list gap, rows are left where columns are few.)
     __device__ void refine(double finest) {
-        for (bool helps = square() && finest > 0 && schedule_.first < 1; helps && !signals_.stopped;) {
+        for (bool helps = as_square() && finest > 0 && schedule_.first < 1; helps && !signals_.stopped;) {
             const uint32 before = left_;
             if (before <= state_.matrix.rows / Tuning::refined_left) return;
             Dual epsilon = static_cast<Dual>(finest * schedule_.factor);
@@ -158,13 +111,13 @@ class Coordinator {
             perform(Task::gather_free, state_.matrix.cols);
         }
         left_ = take_free();
-        auction_.tops = 0;
         require_feasible_duals(state_);
     }
 
     // Reads the results of the preparation.
     __device__ void read_preparation() {
-        bound_ = start_bound_ = __longlong_as_double(static_cast<int64>(counts_.answer));
+        bound_ = start_bound_ =
+            __longlong_as_double(static_cast<int64>(counts_.answer)) - (has_dummies() ? of_dummies(level_) : 0.0);
         list_gap_ = static_cast<double>(from_key<Dual>(counts_.list_gap));
         auction_ = command_.auction;
         __syncwarp();
@@ -173,12 +126,13 @@ class Coordinator {
     // `prepares`: the first run also executes the preparation.
     __device__ void run_phase(Dual epsilon, uint32 most_rounds, bool prepares = false) {
         ++phases_;
-        if (signals_.stopped && auction_.padding == 0) return;  // rows that wait have no dual before a level
+        if (signals_.stopped) return;
         auction_.epsilon = epsilon;
-        auction_.count = state_.matrix.rows - auction_.padding;
+        auction_.finest = static_cast<Dual>(list_gap_ * schedule_.last);
+        auction_.count = state_.matrix.rows;
         auction_.previous = auction_.present = auction_.rounds = auction_.most_rounds = 0;
         auction_.enough = state_.matrix.rows / Tuning::phase_left;
-        const uint32 part = auction_.padding > 0 ? Tuning::level_rounds : most_rounds;
+        uint32 part = has_dummies() ? Tuning::level_rounds : most_rounds;
         uint32 most = most_rounds;
         do {
             auction_.most_rounds = min(auction_.rounds + part, most);
@@ -189,7 +143,11 @@ class Coordinator {
             prepares = false;
             if (auction_.refreshes()) refresh(auction_.waiting);
             const uint32 displaced = level_prices();
-            if (displaced > auction_.padding / Tuning::unsettled && epsilon > Dual(0) && auction_.rounds >= most &&
+            if (has_dummies() && displaced == 0 && part < Tuning::most_level_rounds) part *= 2;
+            if (displaced > 0) part = Tuning::level_rounds;
+            const uint32 dummies = state_.matrix.cols - state_.matrix.rows,
+                         alike = dummies < state_.matrix.rows ? dummies : state_.matrix.rows;
+            if (displaced > alike / Tuning::unsettled && epsilon > Dual(0) && auction_.rounds >= most &&
                 most < Tuning::level_times * most_rounds)
                 most += part;
             const bool far = epsilon > Dual(0) && auction_.count > state_.matrix.rows / Tuning::far_left;
@@ -201,18 +159,18 @@ class Coordinator {
         require_epsilon_optimality(state_, epsilon);
     }
 
-    // Where rows of padding wait, brings prices down for them. Returns how many rows lost their columns.
+    // Brings prices down for dummy rows. Returns how many rows lost their columns.
     __device__ uint32 level_prices() {
-        if (!Costs::is_in_memory || auction_.padding == 0) return 0;
-        perform(Task::level, state_.matrix.cols, false, 1);
-        auction_.tops = command_.auction.tops;
-        auction_.below_tops = command_.auction.below_tops;
+        if (!has_dummies()) return 0;
+        clear_steps();
+        perform(Task::level, state_.matrix.cols, Tuning::wide_cols);
+        auction_.level = level_ = command_.auction.level;
+        __syncwarp();
         const uint32 displaced = take(counts_.displaced);
         auction_.count += displaced;
         auction_.moved = auction_.moved || displaced > 0;
         return displaced;
     }
-
     __device__ void refresh(uint32 count) {
         refreshes_ += count;
         perform(Task::refresh, count, 2);
@@ -238,6 +196,12 @@ class Coordinator {
 
     // --- searches ---
 
+    // Whether searches have taken as many steps as they may: where columns outnumber rows, a quarter of these at
+    // first, and more as rows are matched.
+    __device__ bool takes_too_long() const {
+        const double done = left_ > search_.free_count ? 1 - static_cast<double>(search_.free_count) / left_ : 0;
+        return search_.number >= schedule_.most_steps * (as_square() ? 1.0 : 0.25 + done);
+    }
     // Whether searches read rows again and again.
     __device__ bool reads_often() const {
         const double reads = static_cast<double>(refreshes_ - refreshes_before_ + full_rows_);
@@ -260,16 +224,16 @@ class Coordinator {
         const Dual bucket_width = static_cast<Dual>(list_gap_ / Tuning::first_search_buckets);
         if constexpr (Costs::is_sparse) search_locally();
         bucket_width_ = bucket_width > Dual(0) ? bucket_width : list_gap_ > 0 ? Dual(1) : infinity<Dual>() / 4;
-        for (search_.search = 1; search_.free_count > 0 || padding_is_left(); ++search_.search) {
+        for (search_.search = 1; search_.free_count > 0; ++search_.search) {
             if (is_doubtful_ && search_.search > Tuning::doubtful_searches) {
                 const uint32 most = state_.matrix.rows / Tuning::doubtful_free;
                 if (search_.free_count > (most > Tuning::few_free ? most : Tuning::few_free))
                     return SolveStatus::unfinished;
                 is_doubtful_ = false;
             }
-            if (search_.number >= schedule_.most_steps) return SolveStatus::unfinished;
+            if (takes_too_long()) return SolveStatus::unfinished;
             if (reads_often()) {
-                if (!square()) return SolveStatus::unfinished;
+                if (!as_square()) return SolveStatus::unfinished;
                 if (is_tied()) return SolveStatus::tied;
             }
             if (progress_wanted()) {
@@ -280,7 +244,7 @@ class Coordinator {
             if (signals_.stopped) return SolveStatus::stopped;
             if (search_.radius == kFar && square()) search_.radius = ask(Task::farthest, search_.open_count);
             if (search_.radius == kFar) return SolveStatus::infeasible;
-            const bool several = !square() && search_.wanted > 1,
+            const bool several = !as_square() && search_.wanted > 1,
                        matched = several ? match_by_backward() : match(closed);
             // Rounding may make the forward and backward sums differ so much that no path lies within the search
             // radius.
@@ -289,15 +253,38 @@ class Coordinator {
             require_tau(state_);
             require_feasible_duals(state_);
         }
+        return has_dummies() ? search_from_dummies() : SolveStatus::optimal;
+    }
+    // Searches from dummy rows, when all others have their columns, as long as columns below the level have none.
+    __device__ SolveStatus search_from_dummies() {
+        find_highest();
+        search_.from_dummies = true;
+        for (uint32 left = list_below_level(); left > 0; ++search_.search) {
+            search_.open_count = left;
+            if (progress_wanted()) {
+                bound_ = ask_bound(Task::bound);
+                publish_progress(kSearch, search_.search, state_.matrix.rows, bound_);
+            }
+            const bool closed = explore();
+            if (signals_.stopped) return SolveStatus::stopped;
+            if (!closed) find_parents_and_augment();
+            take(counts_.met);
+            take(counts_.ends);
+            take_free();
+            level_ = level_ - from_key<Dual>(search_.radius);
+            require_tau(state_);
+            require_feasible_duals(state_);
+            const uint32 still = list_below_level();
+            if (still >= left || take(counts_.unsound) != 0) return SolveStatus::contradiction;
+            left = still;
+        }
         return SolveStatus::optimal;
     }
-    // When all other rows are matched, rows of padding wait no longer. Whether some of them are free then.
-    __device__ bool padding_is_left() {
-        if (!Costs::is_in_memory || search_.padding == 0 || !schedule_.seats_padding) return false;
-        perform(Task::seat, state_.matrix.cols, false, 1);
-        search_.padding = 0;
-        perform(Task::gather_free, state_.matrix.cols);
-        return take_free() > 0;
+    // The frontier of a search from dummy rows, and its radius.
+    __device__ void seed() {
+        perform(Task::seed_distances, state_.matrix.cols, Tuning::wide_cols);
+        search_.count = take(counts_.at_start);
+        search_.radius = ask(Task::find_radius, search_.open_count);
     }
     // Matches free rows whose paths are short, sweep by sweep.
     __device__ void search_locally() {
@@ -312,13 +299,6 @@ class Coordinator {
         local_ = before - take_free();
         require_feasible_duals(state_);
     }
-    // The answer of a task on all columns, which raises or lowers `begin`.
-    __device__ uint64 ask_columns(Task task, uint64 begin) {
-        __syncwarp();
-        if (lane_index() == 0) counts_.answer = begin;
-        __syncwarp();
-        return ask(task, state_.matrix.cols, Tuning::wide_cols);
-    }
     // Activates waiting rows: the bucket limit moves beyond the nearest of them. False if none waits within the search
     // radius, or if the bucket limit has become the search radius.
     __device__ bool advances() {
@@ -329,7 +309,7 @@ class Coordinator {
                     reached_radius(nearest == kFar ? kFar : search_.bucket_limit, nearest == kFar ? 1 : search_.wanted);
                 if (search_.radius != kFar) return false;
             }
-            if (lane_index() < 2 * kStepCounts) counts_.step[lane_index()] = {};
+            clear_steps();
             const uint64 nearest = ask_columns(Task::advance, kFar);
             if (nearest == kFar || nearest >= search_.radius) return false;
             search_ = command_.search;
@@ -376,19 +356,21 @@ class Coordinator {
         search_.exhausted = search_.nearer = false;
         // Rows that must be fetched are matched singly: core/search/backward.cuh reads costs here and there in full
         // rows.
-        const bool singly = !square() && (Listing::fetches_rows || singly_ || search_.free_count <= Tuning::singly);
-        search_.wanted = singly ? 1 : search_.free_count - search_.free_count / Tuning::unwanted_share;
+        const bool singly = !as_square() && (Listing::fetches_rows || singly_ || search_.free_count <= Tuning::singly);
+        const uint32 sought = search_.from_dummies ? search_.open_count : search_.free_count;
+        search_.wanted = singly ? 1 : sought - sought / Tuning::unwanted_share;
         search_.born = search_.number;
         search_.bucket_limit = as_key(search_.bucket_width);
+        if (search_.from_dummies) seed();
         for (;;) {
             while ((search_.count > 0 || advances()) && !signals_.stopped) run(Task::steps, search_.count);
             if (signals_.stopped) return false;
-            if (square() && search_.open_count > kWarp &&
+            if ((square() || search_.from_dummies) && search_.open_count > kWarp &&
                 search_.radius != as_key(Dual(0))) {  // the steps know the radius only approximately
                 const uint64 radius = ask(Task::find_radius, search_.open_count);
                 search_.radius = radius < search_.radius ? radius : search_.radius;
             }
-            const bool closes = search_.radius != kFar && counts_.full == 0 && (square() || search_.wanted == 1);
+            const bool closes = search_.radius != kFar && counts_.full == 0 && (as_square() || search_.wanted == 1);
             perform(closes ? Task::close : Task::uncertified, state_.matrix.cols);
             reached_ = take(counts_.reached);
             latest_ = take(counts_.latest);
@@ -410,8 +392,7 @@ class Coordinator {
             }
             if (signals_.stopped) return;
         }
-        if (lane_index() < 2 * kStepCounts) counts_.step[lane_index()] = {};
-        __syncwarp();
+        clear_steps();
         perform(Task::resolve, uncertified, 2);
         search_ = command_.search;
         take(counts_.refresh);
@@ -479,12 +460,6 @@ class Coordinator {
 
     static constexpr uint32 kAuction = 1, kSearch = 2;  // stages that the host is told of
 
-    State& state_;
-    Counts& counts_;
-    HostSignals& signals_;
-    Command& command_;
-    AuctionRun auction_ = {};
-    SearchRun search_ = {};
     Schedule schedule_;
     bool is_doubtful_ = false;  // whether the starting prices are
     bool singly_ = false;       // the last search for several rows matched none, so the next one matches one

@@ -1,4 +1,4 @@
-// The schedule of a solve, as Python chooses it: struct Schedule of gpu/core/solver.py, and rows that wait.
+// The schedule of a solve, as Python chooses it: struct Schedule of gpu/core/solver.py, and dummy rows.
 #pragma once
 #include "common/common.cuh"
 
@@ -10,7 +10,6 @@ struct Schedule {
     // in list gaps per row: if the first phase raises the bound by more, the starting prices are doubtful. They are
     // poor if it leaves many rows, too, or all phases do, or the first searches.
     double structure_threshold;
-    double most_reads;   // rows that searches read again, for each row: with more of them, another method may be better
-    uint32 padding;      // rows, the last ones, which cost nothing with any column (core/search/padding.cuh)
-    bool seats_padding;  // otherwise they stay free, since only the prices are wanted
+    double most_reads;  // rows that searches read again, for each row: with more of them, another method may be better
+    bool has_dummies;   // columns that outnumber rows go to dummy rows (core/search/dummies.cuh)
 };

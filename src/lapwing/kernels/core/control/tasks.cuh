@@ -1,8 +1,8 @@
 // The code of each task, and the numbers that block 0 computes for the coordinator.
 #pragma once
 #include "core/search/auction.cuh"
+#include "core/search/dummies.cuh"
 #include "core/search/local.cuh"
-#include "core/search/padding.cuh"
 #include "core/search/rectangular.cuh"
 
 // The gap of row i's list: tau minus the row's minimum; 0 if the list has no bound. For sparse costs, whose lists are
@@ -130,16 +130,29 @@ LAPWING_NOINLINE __device__ void run_task() {
                     const AuctionRun& run = shared().control.command.auction;
                     return run.ended() || run.refreshes() ? 0 : run.count;
                 });
-        case Task::level: return level_prices();
-        case Task::seat: return seat_padding();
+        case Task::find_highest:
+            if constexpr (kMayHaveDummies) find_highest();
+            return;
+        case Task::level:
+            if constexpr (kMayHaveDummies) level_prices();
+            return;
+        case Task::seed_distances:
+            if constexpr (kMayHaveDummies) seed_distances(team, search);
+            return;
+        case Task::list_below_level:
+            if constexpr (kMayHaveDummies) list_below_level(team, search);
+            return;
+        case Task::settle:
+            if constexpr (kMayHaveDummies) settle(team, command.auction.level);
+            return;
         case Task::refresh: return Listing::refresh(team, command.count);
         case Task::derive_duals:
-            derive_u(team, state.matrix.rows - search.padding, false);
+            derive_u(team, state.matrix.rows, false);
             team.sync();
             if (present_count(team, &Counts::refresh) > 0) return;
-            return gather_free(team, search.padding);
+            return gather_free(team);
         case Task::derive_u_refreshed: return derive_u(team, command.count, true);
-        case Task::gather_free: return gather_free(team, search.padding);
+        case Task::gather_free: return gather_free(team);
         case Task::local_sweep:
             if constexpr (Costs::is_sparse) sweep_locally();
             return;
@@ -170,7 +183,7 @@ LAPWING_NOINLINE __device__ void run_task() {
             team.sync();
             match_successors(team, search.free_count);
             team.sync();
-            return gather_free(team, search.padding);
+            return gather_free(team);
         case Task::prepare_auction: return open(team, scratch);
         case Task::bound: return find_bound(team, scratch, false);
         case Task::find_radius: return find_radius(team, scratch, search.open_count, search.wanted);

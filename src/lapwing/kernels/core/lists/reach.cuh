@@ -16,7 +16,9 @@
 
 #include "core/lists/listing.cuh"
 
-__device__ inline bool has_reach(const Matrix& matrix) { return has_boxes(matrix) && matrix.rows == matrix.cols; }
+__device__ inline bool has_reach(const Matrix& matrix) {
+    return has_boxes(matrix) && (matrix.rows == matrix.cols || shared().control.command.search.has_dummies);
+}
 // By box, then by outer box. There are fewer of them than rows, or they are two.
 __device__ inline uint64* reach_of_boxes(const State& state) { return state.best_bid[0]; }
 // Of the column at each place: its price and its distance, at most the search radius, rounded upwards.
@@ -36,7 +38,7 @@ __device__ inline Margin price_and_distance(Dual price, uint64 key) {
 LAPWING_NOINLINE __device__ void find_reach(const State& state, uint64 radius, uint64 beyond, uint32 block,
                                             uint32 blocks) {
     const BoxOrder order = box_order(state.matrix);
-    const int64 cols = state.matrix.cols;
+    const int64 cols = state.matrix.real_cols();
     const uint32 pieces = piece_count(cols), warp = threadIdx.x / kWarp, warps = blockDim.x / kWarp;
     const auto larger = [](uint64 a, uint64 b) { return a < b ? b : a; };
     uint64* const reach = reach_of_boxes(state);
@@ -147,8 +149,19 @@ class WantedBoxes {
     }
 };
 
+// Whether a row brings its unmatched column nearer.
+__device__ inline bool brings_exit_nearer(const State& state, int32 i, const Wanted& wanted) {
+    const Matrix& matrix = state.matrix;
+    if (matrix.prices == nullptr) return false;
+    const int32 j = matrix.real_cols() + i;
+    const Dual cost = matrix.unmatched_cost(i);
+    if (!(cost < infinity<Dual>())) return false;
+    const uint64 key = as_key(wanted.distance + reduced(cost, load_stable(state.v + j), wanted.u));
+    return key <= wanted.radius && key < __ldcg(state.distance + j);
+}
 // Whether a row brings a column nearer; by one warp.
 LAPWING_NOINLINE __device__ bool brings_nearer(const State& state, int32 i, const Wanted& wanted) {
+    if (brings_exit_nearer(state, i, wanted)) return true;
     const WantedBoxes boxes(state, i, wanted);
     for (uint32 base = 0; base < boxes.outers; base += kWarp) {
         for (uint32 left = __ballot_sync(kAllLanes, boxes.has_outer(base + lane_index())); left != 0;
@@ -163,8 +176,8 @@ LAPWING_NOINLINE __device__ bool brings_nearer(const State& state, int32 i, cons
 }
 
 // The places of a row that must be looked at for wanted columns (core/lists/full_row.cuh): those of the boxes that may
-// have some, a chunk after the other, of as many boxes as the block has threads; all places where there are no boxes,
-// or rows may stay free. All threads of a block use it alike.
+// have some, a chunk after the other, of as many boxes as the block has threads, and its unmatched column; all places
+// where there are no boxes. All threads of a block use it alike.
 //
 // Coordinates and prices are read as they lie in the boxes, side by side; a column is looked up only if its cost, less
 // its price, may be within the limit. With many dimensions most boxes are wanted, and few of their columns.
@@ -173,7 +186,7 @@ class PlacesInBoxes {
     static constexpr bool all_wanted = false;
 
     __device__ PlacesInBoxes(const State& state, int32 i, const Wanted& wanted)
-        : matrix_(state.matrix), row_(i), is_boxed_(has_boxes(matrix_) && matrix_.prices == nullptr),
+        : matrix_(state.matrix), row_(i), is_boxed_(has_boxes(matrix_)), has_exit_(matrix_.prices != nullptr),
           boxes_(state, i, wanted) {}
     // The number of places in the next chunk; 0 after the last.
     __device__ uint32 next() {
@@ -186,7 +199,11 @@ class PlacesInBoxes {
                 const uint32 g = at < found_ ? (first_ + scratch.outer[at]) * kFan + lane_index() : boxes_.pieces;
                 if (const uint32 count = gather(boxes_.has(g), g - first_ * kFan, scratch.box)) return count * kPiece;
             }
-            if (ended_ >= boxes_.outers) return 0;
+            if (ended_ >= boxes_.outers) {
+                if (!has_exit_ || is_at_exit_) return 0;
+                is_at_exit_ = true;
+                return 1;
+            }
             first_ = ended_;
             ended_ += blockDim.x;
             found_ = gather(boxes_.has_outer(first_ + threadIdx.x), threadIdx.x, scratch.outer);
@@ -196,6 +213,7 @@ class PlacesInBoxes {
     // The place with this index in the chunk; kNone if there is none, or it is not wanted.
     __device__ int32 at(uint32 index) const {
         if (!is_boxed_) return static_cast<int32>(index);
+        if (is_at_exit_) return matrix_.real_cols();  // the last place
         const int64 box = first_ * kFan + shared().scratch.boxes().box[index / kPiece],
                     place = box * kPiece + index % kPiece;
         return boxes_.has_place(place) ? static_cast<int32>(box_order(matrix_).at(place)) : kNone;
@@ -204,8 +222,9 @@ class PlacesInBoxes {
   private:
     const Matrix& matrix_;
     const int32 row_;
-    const bool is_boxed_;
+    const bool is_boxed_, has_exit_;  // unmatched column
     const WantedBoxes boxes_;
+    bool is_at_exit_ = false;
     uint32 first_ = 0, ended_ = 0;  // the outer boxes that were examined last
     uint32 found_ = 0, taken_ = 0;  // how many of them are wanted, and were opened
 

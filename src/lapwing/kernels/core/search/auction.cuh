@@ -187,7 +187,8 @@ __device__ inline void assign_bids(const Team& team, const AuctionRun& run) {
         const bool won = j >= 0 && kRowMask - (best & kRowMask) == static_cast<uint64>(i) &&
                          (units > 0 || holder < 0 || run.epsilon == 0);
         if (won) {
-            __stcg(state.v + j, v - of_units(units, run.unit));
+            const bool stays = run.has_dummies && j >= state.matrix.real_cols();  // no other row wants it
+            if (!stays) __stcg(state.v + j, v - of_units(units, run.unit));
             __stcg(state.col_to_row + j, i);
             __stcg(state.row_to_col + i, j);
             if (holder >= 0) __stcg(state.row_to_col + holder, kNone);

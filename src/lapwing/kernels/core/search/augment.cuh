@@ -22,6 +22,7 @@
 // Cost: a pass over the candidates of reached rows, three passes over all columns, 4 to 5 barriers.
 #pragma once
 #include "core/search/resolve.cuh"
+#include "core/search/seeds.cuh"
 
 // A possible parent row: its distance, and the step in which that was set.
 struct Origin {
@@ -67,7 +68,8 @@ __device__ inline void find_parents(const Team& team, const SearchRun& run) {
                           : there ? load_stable(state.free_rows + index - cols)
                                   : kNone;
         const bool reached = seen <= run.radius && seen != kFar;
-        append(team, state.met_cols, &Counts::met, reached && row < 0 ? static_cast<int32>(index) : kNone);
+        const bool ends = reached && row < 0 && !is_seed(state, run, static_cast<int32>(index), seen);
+        append(team, state.met_cols, &Counts::met, ends ? static_cast<int32>(index) : kNone);
         for (uint32 left = __ballot_sync(kAllLanes, reached && row >= 0); left != 0;) {
             Candidate mine[Tuning::parents_ahead];
             Origin from[Tuning::parents_ahead];
@@ -134,7 +136,14 @@ __device__ inline void claim_roots(const Team& team, const SearchRun& run, bool 
     State& state = team.state;
     const uint32 cols = state.matrix.cols;
     team.each(cols, [&](uint32 j) {
-        if (__ldcg(state.distance + j) > run.radius) return;
+        const uint64 key = __ldcg(state.distance + j);
+        if (key > run.radius) return;
+        if (is_seed(state, run, static_cast<int32>(j), key)) {  // the row that gives it up is the root
+            const int32 root = load_stable(state.col_to_row + j);
+            state.parent_edge[j] = {kNoRow, kNone};
+            __stcg(state.roots + j, ~(root < 0 ? kNoRoot : root));
+            return;
+        }
         const int32 parent = __ldcg(state.parent_row + j);
         const int32 i =
             parent < kPlaces || parent == kNoRow ? parent : place_of_row(state.matrix, parent, static_cast<int32>(j));
@@ -151,7 +160,7 @@ __device__ inline void claim_roots(const Team& team, const SearchRun& run, bool 
             __stcg(state.roots + j, at);
         }
         const bool sound = at < 0 && at != ~kNoRow;
-        if (!choice && there && sound && load_stable(state.col_to_row + j) < 0)
+        if (!choice && there && sound && at != ~kNoRoot && load_stable(state.col_to_row + j) < 0)
             atomicMin(state.claim + ~at, static_cast<int32>(j));
         raise(team.wide ? &state.counts->unsound : &team.own.unsound, !sound);
     });
@@ -276,26 +285,29 @@ __device__ inline void list_after(const Team& team, uint32 index, After after) {
 __device__ inline void update_duals(const Team& team, const SearchRun& run) {
     State& state = team.state;
     const uint32 rows = state.matrix.rows, cols = state.matrix.cols;
-    const bool keeps = rows == cols;
+    const bool is_square = rows == cols, keeps = (is_square || run.has_dummies) && !run.from_dummies;
     const Dual radius = from_key<Dual>(run.radius);
     team.each_converged(cols, [&](uint32 index) {
         After after = {false, false, kNone};
         if (index < cols) {
             const int32 j = static_cast<int32>(index), i = load_stable(state.col_to_row + j);
             const uint64 key = __ldcg(state.distance + j);
-            const bool row = index < rows - run.padding && load_stable(state.row_to_col + index) < 0,
-                       within = key <= run.radius;
-            const int32 taken =
-                within ? __ldcg(state.claim + ~load_stable(state.roots + j)) : kNone;  // of the free row of its tree
+            const bool row = index < rows && load_stable(state.row_to_col + index) < 0, within = key <= run.radius;
+            const int32 taken = within && !run.from_dummies ? __ldcg(state.claim + ~load_stable(state.roots + j))
+                                                            : kNone;  // of the free row of its tree
             const bool kept = keeps && i >= 0 && taken == kNoRow;
-            after = {row && __ldcg(state.claim + index) == kNoRow, keeps && i < 0 && taken != j, kept ? i : kNone};
+            after = {row && __ldcg(state.claim + index) == kNoRow, is_square && i < 0 && taken != j, kept ? i : kNone};
             if (key != kFar) __stcg(state.distance + j, kept ? uint64(0) : kFar);
             if (kept) __stcg(state.stamp + j, stamp(run.number, true));
             if (!kept) state.parent_row[j] = kNoRow;
             if (row) state.u[index] = load_stable(state.u + index) + radius;
             if (key < run.radius) {
-                const Dual change = radius - from_key<Dual>(key);
-                state.v[j] = load_stable(state.v + j) - change;
+                Dual change = radius - from_key<Dual>(key), v = load_stable(state.v + j) - change;
+                if (is_seed(state, run, j, key)) {  // to the last digit, it falls to the level
+                    v = run.level - radius + start_price(state.matrix, j);
+                    change = load_stable(state.v + j) - v;
+                }
+                state.v[j] = v;
                 if (i >= 0) state.u[i] = load_stable(state.u + i) + change;
             }
         }
@@ -312,6 +324,8 @@ __device__ inline void match_paths(const Team& team, uint32 met) {
         if (__ldcg(state.claim + ~load_stable(state.roots + j)) != j) return;
         while (j >= 0) {
             const Edge at = load_stable(state.parent_edge + j);
+            if (at.row == kNoRow) state.col_to_row[j] = kNone;  // it goes to a dummy row
+            if (at.row == kNoRow) return;
             state.row_to_col[at.row] = j;
             state.col_to_row[j] = at.row;
             j = at.col;
@@ -329,13 +343,13 @@ __device__ inline void match_paths(const Team& team, uint32 met) {
 
 // Lists free rows and columns where no tree is kept: the next search begins with free rows only. Resets claims and
 // parents.
-__device__ inline void gather_free(const Team& team, uint32 padding) {
+__device__ inline void gather_free(const Team& team) {
     State& state = team.state;
     const uint32 rows = state.matrix.rows, cols = state.matrix.cols;
     team.each_converged(cols, [&](uint32 index) {
         After after = {false, false, kNone};
         if (index < cols) {
-            after.free_row = index < rows - padding && load_stable(state.row_to_col + index) < 0;
+            after.free_row = index < rows && load_stable(state.row_to_col + index) < 0;
             after.free_col = rows == cols && load_stable(state.col_to_row + index) < 0;
             state.parent_row[index] = kNoRow;
             if (after.free_row) state.claim[index] = kNoRow;
@@ -348,9 +362,9 @@ __device__ inline void gather_free(const Team& team, uint32 padding) {
 // contradiction.
 __device__ inline void augment(const Team& team, const SearchRun& run) {
     const uint32 met = present_count(team, &Counts::met), ends = present_count(team, &Counts::ends);
-    if (met == 0) return;
-    const bool choice = ends > met && ends <= room_for_ends(team.state) && met <= Tuning::most_trees &&
-                        run.free_count <= Tuning::most_trees;
+    if (met == 0 && !run.from_dummies) return;
+    const bool choice = !run.from_dummies && ends > met && ends <= room_for_ends(team.state) &&
+                        met <= Tuning::most_trees && run.free_count <= Tuning::most_trees;
     claim_roots(team, run, choice);
     team.sync();
     if (present_count(team, &Counts::unsound) != 0) return;

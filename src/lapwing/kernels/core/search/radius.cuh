@@ -23,7 +23,7 @@ __device__ inline uint64 nth_largest(uint64 mine, uint32 k) {
 }
 // Whether steps find the radius; elsewhere the coordinator does.
 __device__ inline bool finds_radius(const State& state, const SearchRun& run) {
-    return run.wanted == 1 || state.matrix.rows >= state.matrix.cols;
+    return run.wanted == 1 || state.matrix.rows >= state.matrix.cols || run.from_dummies;
 }
 // A distance within which enough free columns lie, not far beyond the least such distance; at most the previous search
 // radius. Every thread of a block calls it, and all blocks get the same result.

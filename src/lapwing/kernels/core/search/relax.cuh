@@ -293,7 +293,7 @@ LAPWING_NOINLINE __device__ void run_steps(uint32 blocks) {
     State state = shared().state;                                            // its pointers in registers
     const Team team{state, shared().control.counts, wide, blocks};
     SearchRun run = shared().control.command.search;
-    const bool square = state.matrix.rows == state.matrix.cols;
+    const bool square = state.matrix.rows == state.matrix.cols || run.from_dummies;
     if (!wide) {
         for (uint32 k = threadIdx.x; k < run.count; k += kTeamThreads)
             shared().scratch.steps.at[run.present][k] = load_stable(pick(state.frontier, run.present) + k);

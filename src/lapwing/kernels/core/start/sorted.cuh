@@ -10,16 +10,15 @@ __device__ inline Dual minimised(Cost c, bool maximize) { return maximize ? -wid
 // The keys by which rows and columns are sorted: the differences of two sampled columns' costs in every row, and of two
 // sampled rows' costs in every column.
 extern "C" __global__ void __launch_bounds__(THREADS)
-    sorting_keys(const Costs::Data* data, int64 pitch, int64 maximize, int64 size, int64 run, int64 row,
+    sorting_keys(const Costs::Data* data, int64 pitch, int64 maximize, int64 rows, int64 cols, int64 run, int64 row,
                  int64 other_row, int64 col, int64 other_col, double* row_keys, double* col_keys) {
     const Costs costs{data, pitch};
     const int64 first = costs.sample_row(row, run), second = costs.sample_row(other_row, run);
     const int64 a = costs.sample_col(col, run), b = costs.sample_col(other_col, run);
-    for (int64 k = static_cast<int64>(blockIdx.x) * kThreads + threadIdx.x; k < size; k += gridDim.x * kThreads) {
-        const auto cost = [&](int64 i, int64 j) { return minimised(costs.at(i, j), maximize); };
-        row_keys[k] = static_cast<double>(cost(k, a) - cost(k, b));
-        col_keys[k] = static_cast<double>(cost(first, k) - cost(second, k));
-    }
+    const auto cost = [&](int64 i, int64 j) { return minimised(costs.at(i, j), maximize); };
+    const int64 mine = static_cast<int64>(blockIdx.x) * kThreads + threadIdx.x, step = gridDim.x * kThreads;
+    for (int64 k = mine; k < rows; k += step) row_keys[k] = static_cast<double>(cost(k, a) - cost(k, b));
+    for (int64 k = mine; k < cols; k += step) col_keys[k] = static_cast<double>(cost(first, k) - cost(second, k));
 }
 
 // rises[k]: from the price of the column that is k-th in order to the next one's, the middle of what neighbours allow.
@@ -33,4 +32,10 @@ extern "C" __global__ void __launch_bounds__(THREADS)
         const Dual most = cost(here, l) - cost(here, j), least = cost(next, l) - cost(next, j);
         rises[k] = (most + least) / 2;
     }
+}
+
+// A row that may stay free has no greater dual than its price.
+extern "C" __global__ void __launch_bounds__(THREADS) limit_bounds(int64 rows, const Dual* prices, Dual* least) {
+    const int64 k = static_cast<int64>(blockIdx.x) * kThreads + threadIdx.x;
+    if (k < rows && prices[k] < least[k]) least[k] = prices[k];
 }
