@@ -56,10 +56,11 @@ def pytest_runtest_setup(item):
 
 @pytest.fixture(autouse=True)
 def kernels_for_few_pairs(request, monkeypatch):
-    """Tests of kernels use small matrices, which are solved on the host otherwise."""
+    """Tests of kernels use small problems, which are solved on the host otherwise, or whose matrix is held."""
     if "emulated_gpu" in request.fixturenames or request.node.get_closest_marker("gpu") is not None:
         monkeypatch.setattr("lapwing.gpu.plan.HOST_PAIRS", 0)
         monkeypatch.setattr("lapwing.gpu.plan.HOST_ENTRIES", 0)
+        monkeypatch.setattr("lapwing.gpu.costs.points_matrix.LEAST_COMPUTED", 0)
 
 
 @functools.cache

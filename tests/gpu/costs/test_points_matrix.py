@@ -251,6 +251,16 @@ def test_the_plan():
         lw.solve(source, device="cuda", method="hungarian-tree")
 
 
+def test_few_points_are_held(emulated_gpu, monkeypatch):
+    monkeypatch.setattr(points_matrix, "LEAST_COMPUTED", 100)
+    for count in (60, 120):
+        x, y = points((count, 60))
+        source = lw.costs.squared_euclidean(x[:, :2], y[:, :2])
+        found = lw.solve(source, device="cuda", unmatched_cost=0.5)
+        assert ("holds it" in str(found.plan)) == (count < 100)
+        assert found.objective == pytest.approx(lw.solve(source, unmatched_cost=0.5).objective, rel=1e-12)
+
+
 @pytest.mark.usefixtures("emulated_gpu")
 def test_without_room_costs_are_computed_again(monkeypatch):
     source = lw.costs.squared_euclidean(*points((40, 50)))

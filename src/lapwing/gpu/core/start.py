@@ -67,8 +67,8 @@ _GROWTH = 4  # of the sample, from level to level: a power of two
 # Where columns outnumber rows by more than one of so many, rounds without epsilon and searches may do without dummy
 # rows. They end if the rounds leave more than one row of so many, or searches read more rows again, for each row, or
 # take more steps: as many as take as long as a solve with dummy rows.
-_NEARLY_SQUARE, LEFT_WITHOUT_DUMMIES, READS_WITHOUT_DUMMIES = 64, 8, 2.0
-_STEPS_WITHOUT_DUMMIES, _ROWS_OF_STEP = 10_000, 10
+_NEARLY_SQUARE, LEFT_WITHOUT_DUMMIES, READS_WITHOUT_DUMMIES = 64, 8, 4.0
+_STEPS_WITHOUT_DUMMIES, _ROWS_OF_STEP = 5500, 16
 LEAST_ROWS = 128  # below, lists are a good part of their rows, and hardly any search is long
 _FIRST_SAMPLE = 400  # rows at least, and less than _GROWTH times as many; matrices with fewer rows do without
 # Steps of searches for each row: of a solve from column minima before samples are taken, and of the first sample before

@@ -1,10 +1,11 @@
-"""The matrix of the costs of points, held in a GPU's memory: a cost of many dimensions is read sooner than computed.
+"""The matrix of the costs of points, held in a GPU's memory, where a cost is read sooner than it is computed again.
 
 To compute a cost again takes as many coordinates as there are dimensions; to read it from a matrix takes one number.
-Boxes (spatial_order.py) spare most pairs in few dimensions, but in many dimensions hardly any. So the matrix of points
-of at least LEAST_DIMS dimensions is written once, if there is room for it (kernels/costs/points_matrix.cu). The solve
-is then that of any matrix in the GPU's memory. The certificate computes the costs again
-(kernels/certificate/point_tiles.cuh), since it has to prove the costs as they are defined.
+Boxes (spatial_order.py) spare most pairs in few dimensions, but in many dimensions hardly any, and few points have
+none. So the matrix of points of at least LEAST_DIMS dimensions, or of fewer than LEAST_COMPUTED points, is written
+once, if there is room for it (kernels/costs/points_matrix.cu). The solve is then that of any matrix in the GPU's
+memory. The certificate computes the costs again (kernels/certificate/point_tiles.cuh), since it has to prove the costs
+as they are defined.
 """
 
 from __future__ import annotations
@@ -21,13 +22,14 @@ from lapwing.gpu.runtime.programs import POINTS_MATRIX
 from lapwing.gpu.runtime.tuning import OWN_LINES, OWN_POSITIONS, TILE_SIDE
 
 LEAST_DIMS = 4
+LEAST_COMPUTED = 1 << 14  # points of the larger side
 _PACK = 16  # bytes that are written at once, and at a multiple of which each row begins
 _THREADS = POINTS_MATRIX.constants["THREADS"]
 
 
 def is_read_sooner(source: PointCost) -> bool:
     """Whether costs are read sooner from a matrix than they are computed again."""
-    return dims_of(source) >= LEAST_DIMS
+    return dims_of(source) >= LEAST_DIMS or max(source.shape) < LEAST_COMPUTED
 
 
 def planned_points_matrix(shape: tuple[int, int], dtype: str, priced: bool) -> GpuArray:

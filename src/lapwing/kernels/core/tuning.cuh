@@ -57,9 +57,11 @@ struct Tuning {
     static constexpr uint32 refined_left = 8, refinement = 256, refined_rounds = 8;
     static constexpr double tied = 3;  // tight pairs in a list, on average, where costs tie; without ties at most two
     static constexpr uint32 phase_left = 512;  // a phase ends when at most one of so many rows is free
-    // Prices come down for dummy rows after so many rounds, or up to so many where no row loses its column by that. A
-    // phase goes on, up to so many times as long, as long as one row for so many of them loses its column.
-    static constexpr uint32 level_rounds = 4, most_level_rounds = 64, level_times = 4, unsettled = 16;
+    // Prices come down for dummy rows after so many rounds, then after twice as many, up to so many, or to the last
+    // number where no row loses its column by that. A phase goes on, up to so many times as long, as long as one row
+    // for so many of them loses its column.
+    static constexpr uint32 level_rounds = 4, busy_level_rounds = 16, most_level_rounds = 64;
+    static constexpr uint32 level_times = 4, unsettled = 16;
     static constexpr uint32 level_share = 8;  // the level is found to such a share of epsilon
     static constexpr uint32 far_left = 8;     // prices are far off as long as more than one of so many rows is free
 
@@ -77,8 +79,9 @@ struct Tuning {
     static constexpr uint32 cols_of_block = 32;
     // buckets are too narrow if a search reached fewer than one row per bucket for so many columns
     static constexpr uint32 cols_of_row = 256;
-    static constexpr uint32 cols_ahead = 4;      // distances in flight per thread that reads all of them
-    static constexpr uint32 unwanted_share = 8;  // a search omits one of so many free columns
+    static constexpr uint32 cols_ahead = 4;         // distances in flight per thread that reads all of them
+    static constexpr uint32 computed_full_row = 8;  // listings that a full row of computed costs takes as long as
+    static constexpr uint32 unwanted_share = 8;     // a search omits one of so many free columns
     static constexpr uint32 singly = 4;  // up to so many free rows are matched one by one, where columns outnumber rows
     static constexpr uint32 local_room = 4;       // columns per lane that a local search's tree leads to
     static constexpr uint32 local_share = 8;      // sweeps go on while one of so many rows is matched or given up

@@ -83,12 +83,7 @@ class Commander {
     __device__ double of_dummies(Dual level) const {
         return static_cast<double>(level) * (state_.matrix.cols - state_.matrix.rows);
     }
-    __device__ void find_highest() {
-        clear_steps();
-        perform(Task::find_highest, state_.matrix.cols, Tuning::wide_cols);
-        level_ = command_.auction.level;
-        __syncwarp();
-    }
+    __device__ void find_highest() { level_ = from_order<Dual>(ask_columns(Task::find_highest, 0)); }
     // Duals as a problem without dummy rows has them.
     __device__ void settle() {
         if (!has_dummies()) return;

@@ -143,8 +143,8 @@ class Coordinator : Commander {
             prepares = false;
             if (auction_.refreshes()) refresh(auction_.waiting);
             const uint32 displaced = level_prices();
-            if (has_dummies() && displaced == 0 && part < Tuning::most_level_rounds) part *= 2;
-            if (displaced > 0) part = Tuning::level_rounds;
+            const uint32 longest = displaced > 0 ? Tuning::busy_level_rounds : Tuning::most_level_rounds;
+            if (has_dummies()) part = 2 * part < longest ? 2 * part : longest;
             const uint32 dummies = state_.matrix.cols - state_.matrix.rows,
                          alike = dummies < state_.matrix.rows ? dummies : state_.matrix.rows;
             if (displaced > alike / Tuning::unsettled && epsilon > Dual(0) && auction_.rounds >= most &&
@@ -196,15 +196,12 @@ class Coordinator : Commander {
 
     // --- searches ---
 
-    // Whether searches have taken as many steps as they may: where columns outnumber rows, a quarter of these at
-    // first, and more as rows are matched.
-    __device__ bool takes_too_long() const {
-        const double done = left_ > search_.free_count ? 1 - static_cast<double>(search_.free_count) / left_ : 0;
-        return search_.number >= schedule_.most_steps * (as_square() ? 1.0 : 0.25 + done);
-    }
     // Whether searches read rows again and again.
     __device__ bool reads_often() const {
-        const double reads = static_cast<double>(refreshes_ - refreshes_before_ + full_rows_);
+        // Where columns outnumber rows, the sweeps of a search look at costs in its full rows.
+        const uint32 weight = as_square() || Costs::is_in_memory ? 1 : Tuning::computed_full_row;
+        const double reads =
+            static_cast<double>(refreshes_ - refreshes_before_) + static_cast<double>(weight) * full_rows_;
         return reads > schedule_.most_reads * state_.matrix.rows;
     }
     // Whether they do because costs tie. A list then has some of the columns that a row could have, and trees do not
@@ -231,7 +228,7 @@ class Coordinator : Commander {
                     return SolveStatus::unfinished;
                 is_doubtful_ = false;
             }
-            if (takes_too_long()) return SolveStatus::unfinished;
+            if (search_.number >= schedule_.most_steps) return SolveStatus::unfinished;
             if (reads_often()) {
                 if (!as_square()) return SolveStatus::unfinished;
                 if (is_tied()) return SolveStatus::tied;

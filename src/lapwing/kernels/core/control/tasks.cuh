@@ -131,7 +131,7 @@ LAPWING_NOINLINE __device__ void run_task() {
                     return run.ended() || run.refreshes() ? 0 : run.count;
                 });
         case Task::find_highest:
-            if constexpr (kMayHaveDummies) find_highest();
+            if constexpr (kMayHaveDummies) find_highest(team);
             return;
         case Task::level:
             if constexpr (kMayHaveDummies) level_prices();

@@ -34,10 +34,7 @@ class PriceCounts {
         for (uint32 q = 0; q < Tuning::kept_keys; ++q) kept_[q] = key(team.thread() + q * team.threads());
     }
     // The price of column k, as an ordered number; 0, which no price has, past the end.
-    __device__ uint64 key(uint32 k) const {
-        if (k >= cols_) return 0;
-        return ordered(__ldcg(team_.state.v + k) - start_price(team_.state.matrix, static_cast<int32>(k)));
-    }
+    __device__ uint64 key(uint32 k) const { return k < cols_ ? ordered(__ldcg(team_.state.v + k)) : 0; }
     // Sets count[q] to how many have the price least[q] or a higher one.
     __device__ void at_least(const uint64 (&least)[kAtOnce], uint32 (&count)[kAtOnce]) {
         uint64 mine[kAtOnce] = {};
@@ -184,14 +181,16 @@ __device__ inline void seed_distances(const Team& team, const SearchRun& run) {
     });
 }
 
-// The highest price of all columns, by the team.
-LAPWING_NOINLINE __device__ void find_highest() {
-    State& state = shared().state;
-    const Command& command = shared().control.command;
-    const Team team{state, shared().control.counts, command.wide, command.blocks};
-    const Dual highest = PriceCounts(team, state.matrix.cols).highest(1, infinity<Dual>(), Dual(0));
-    __syncthreads();
-    if (threadIdx.x == 0) shared().control.command.auction.level = highest;
+// The highest price of all columns, as an ordered number. The answer must be 0 before.
+__device__ inline void find_highest(const Team& team) {
+    const State& state = team.state;
+    uint64 highest = 0;
+    team.each(state.matrix.cols, [&](uint32 k) {
+        const uint64 key = ordered(__ldcg(state.v + k) - start_price(state.matrix, static_cast<int32>(k)));
+        highest = key > highest ? key : highest;
+    });
+    highest = best_in_block(shared().scratch.keys, highest, false);
+    if (threadIdx.x == 0) atomicMax(&(team.wide ? *team.state.counts : team.own).answer, highest);
 }
 // Moves the duals so that the level is zero.
 __device__ inline void settle(const Team& team, Dual level) {
