@@ -65,7 +65,7 @@ def test_points_in_order(monkeypatch: pytest.MonkeyPatch, metric: str, dtype: st
     found = lw.solve(source, device="cuda")
     assert found.certificate is not None and found.certificate.complete
     assert found.objective == plain.objective
-    if shape[0] != shape[1]:  # no samples: groups change nothing
+    if found.statistics["levels"] == plain.statistics["levels"] == 0:  # no samples: groups change nothing
         assert found.statistics["refreshes"] == plain.statistics["refreshes"]
         for name in ("row_to_col", "u", "v"):
             assert np.array_equal(getattr(found, name), getattr(plain, name)), name
