@@ -362,8 +362,7 @@ class StartFinder:
         """What rows of a sample pay to stay free."""
         size = matrix.rows // run
         memory = Workspace(self.context, {"prices": (size, matrix.dual_dtype)}, self.array_template)
-        sample = (run, self._lists(run)[0]) if matrix.cost_program is None else (matrix.pointer, run)
-        of_sample = (*sample, size, matrix.prices, memory["prices"])
+        of_sample = (matrix.pointer, matrix.row_stride, run, self._lists(run)[0], size, matrix.prices, memory["prices"])
         self._kernel(matrix, "take_prices").launch(self.context, -(-size // _THREADS), _THREADS, *of_sample)
         return memory
 

@@ -47,8 +47,8 @@ using ListingPrice = Costs::ListingPrice;
 // With `prices`, every row may stay free. Row i then has an unmatched column of its own, column real_cols() + i, beside
 // the columns of the matrix. Its cost is prices[i], unless that is infinity. In a list it costs unmatched_cost(i),
 // which is prices[i] rounded to the lists' type. Its v begins at unmatched_cost(i) - prices[i] instead of 0, so that
-// cost - v equals prices[i] exactly. No other row can have this column. While it is free, its v therefore keeps its
-// starting value, as does the v of any free column.
+// cost - v equals prices[i] exactly. No other row can have this column. At the end, while it is free, its v therefore
+// has its starting value, as has the v of any free column.
 struct Matrix {
     Costs costs;
     int32 rows, cols;

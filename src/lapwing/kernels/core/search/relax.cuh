@@ -26,7 +26,8 @@
 // tight, and makes the paths to all free columns within D tight. Trees of different free rows are disjoint, so every
 // tree that reached free columns matches one of them. A search therefore matches a large part of the free rows.
 //
-// Where columns outnumber rows, prices of free columns must stay at zero. The search is then the first half of
+// Where columns outnumber rows, and there are no dummy rows (core/search/dummies.cuh), prices of free columns must stay
+// at zero. The search is then the first half of
 // core/search/rectangular.cuh, and the radius is the bucket limit at which enough free columns are reached. When few
 // rows are left, the radius is the distance of the nearest free column, and a search matches one row.
 //

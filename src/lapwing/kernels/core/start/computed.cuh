@@ -90,10 +90,3 @@ extern "C" __global__ void __launch_bounds__(THREADS)
         }
     }
 }
-
-// prices[k] of row k of a sample; all: of all rows.
-extern "C" __global__ void __launch_bounds__(THREADS)
-    take_prices(const Costs::Data* data, int64 run, int64 rows, const Dual* all, Dual* prices) {
-    const int64 k = static_cast<int64>(blockIdx.x) * kThreads + threadIdx.x;
-    if (k < rows) prices[k] = all[Costs{data, run}.row(k)];
-}

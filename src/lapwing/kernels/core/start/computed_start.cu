@@ -2,3 +2,4 @@
 #include "costs/computed.cuh"
 
 #include "core/start/computed.cuh"
+#include "core/start/unmatched.cuh"

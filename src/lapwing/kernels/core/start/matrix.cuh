@@ -23,13 +23,6 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     }
 }
 
-// prices[k] of row k of a sample; all: of all rows.
-extern "C" __global__ void __launch_bounds__(THREADS)
-    take_prices(int64 run, const int32* row_list, int64 rows, const Dual* all, Dual* prices) {
-    const int64 k = static_cast<int64>(blockIdx.x) * kThreads + threadIdx.x;
-    if (k < rows) prices[k] = all[member(k, run, kRowSalt, row_list)];
-}
-
 // u[r] = min over c < cols of cost[r, c] - v[c], of row r of one sample and column c of another, from row `begin` to
 // `end`. Infinite if all are forbidden. A warp takes several rows, so that it reads columns and v once for all of them.
 extern "C" __global__ void __launch_bounds__(THREADS)

@@ -33,9 +33,3 @@ extern "C" __global__ void __launch_bounds__(THREADS)
         rises[k] = (most + least) / 2;
     }
 }
-
-// A row that may stay free has no greater dual than its price.
-extern "C" __global__ void __launch_bounds__(THREADS) limit_bounds(int64 rows, const Dual* prices, Dual* least) {
-    const int64 k = static_cast<int64>(blockIdx.x) * kThreads + threadIdx.x;
-    if (k < rows && prices[k] < least[k]) least[k] = prices[k];
-}
