@@ -20,7 +20,7 @@ struct Case {
     uint32 stop;               // after so many orders
     unsigned blocks;
     std::uint64_t seed;
-    int64 waiting = 0;  // rows, the last ones, which cost nothing (core/search/padding.cuh)
+    bool has_dummies = false;  // where columns outnumber rows (core/search/dummies.cuh)
 
     bool priced() const { return !prices.empty(); }
     double at(int64 i, int64 j) const { return (maximize ? -1.0 : 1.0) * cost[i * cols + j]; }  // as minimised
@@ -139,13 +139,10 @@ int check_problems(int argc, char** argv, Solve solve) {
         }
         c.rows = rows, c.cols = cols;
         c.cost = draw(random, rows, cols, kind);
-        if (rows == cols && !c.priced() && random() % 3 == 0) {
-            c.waiting = static_cast<int64>(random() % static_cast<std::uint64_t>(rows));
-            std::fill(c.cost.end() - c.waiting * cols, c.cost.end(), Cost(0));
-        }
+        c.has_dummies = (rows < cols || c.priced()) && random() % 2 == 0;
         lapwing::test::tally().where = "problem " + std::to_string(k) + ": " + std::to_string(rows) + " x " +
                                        std::to_string(cols) + (c.priced() ? " priced" : "") +
-                                       (c.waiting > 0 ? " waiting" : "") + ", kind " + std::to_string(kind) +
+                                       (c.has_dummies ? " dummies" : "") + ", kind " + std::to_string(kind) +
                                        ", blocks " + std::to_string(c.blocks) + ", stop " + std::to_string(c.stop);
         check_answer(c, solve(c));
     }

@@ -43,8 +43,8 @@ Answer solve_emulated(const Case& c) {
     run(2, 256, false, lower_prices);
     run(2, 256, false, list_rows);
     run(c.blocks, THREADS, true, solve, 1.0, 1.0 / 1024, 0.25, int64(64), int64(c.seed % 2 == 0 ? 1 : 4),
-        int64(c.seed % 3 == 0 ? 8 : 0), int64(~0u), infinity<double>(), infinity<double>(), c.rows, c.waiting, int64(1),
-        &channel, &mail);
+        int64(c.seed % 3 == 0 ? 8 : 0), int64(~0u), infinity<double>(), infinity<double>(), c.rows,
+        int64(c.has_dummies), &channel, &mail);
     if (c.stop > 0) run(c.blocks, THREADS, true, complete_most);
     if (c.stop > 0) run(1, THREADS, false, complete, int64(0), c.rows);
     if (c.priced() && c.stop == 0) run(c.blocks, THREADS, true, match_ties, int64(c.seed % 2));

@@ -426,11 +426,6 @@ class CoreSolve:
     def _copy_prices(self, to: int, prices: int) -> None:
         copy_bytes(self.context, to, prices, self.matrix.cols * ITEM_BYTES[self.matrix.dual_dtype])
 
-    def count_unmatched(self) -> int:
-        """Rows that have their unmatched column, or none, when a search has ended early."""
-        partners = read(self.context, self._memory["state"] + PARTNERS, self.matrix.rows, "int32")
-        return int(np.count_nonzero((partners < 0) | (partners >= self.matrix.real_cols)))
-
     def read_row(self, i: int) -> NDArray[Any]:
         """The costs of row i, as they are given."""
         matrix = self.matrix
@@ -451,6 +446,8 @@ class CoreSolve:
         rows, cols, dual = self.matrix.rows, self.matrix.real_cols, self.matrix.dual_dtype
         stream = self._monitor.stream
         u, v = (np.frombuffer(stream.fetch(at, 8 * n), dual) for at, n in ((self.u, rows), (self.v, cols)))
+        if self.has_dummies and cols:
+            u, v = u + v.max(), v - v.max()
         partners = np.frombuffer(stream.fetch(self._memory["state"] + PARTNERS, 4 * rows), np.int32)
         kept = np.full(rows, -1, np.int64)
         found, first = np.unique(partners, return_index=True)  # while pairs change, two rows may have one column

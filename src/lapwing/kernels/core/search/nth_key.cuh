@@ -1,4 +1,4 @@
-// The n-th least of many keys, by a block: distances of free columns, or prices.
+// The n-th least of many keys, by a block: distances of free columns.
 //
 // Few keys are ranked, each by counting those before it. Of more, the interval that contains the key is halved, until
 // as many keys as wanted are at most its middle.
@@ -43,11 +43,9 @@ struct Keys {
     }
 };
 
-// The wanted-th least key, or one between it and the most-th least; kFar if fewer are below kFar. All threads of a
-// block call it and get the result.
+// The wanted-th least key; kFar if fewer are below kFar. All threads of a block call it and get the result.
 template <class Key>
-__device__ inline uint64 nth_key(const State& state, Scratch& scratch, uint32 wanted, uint32 most,
-                                 const Keys<Key>& keys) {
+__device__ inline uint64 nth_key(const State& state, Scratch& scratch, uint32 wanted, const Keys<Key>& keys) {
     if (keys.count <= Tuning::sorted) {  // every key counts those before it
         const uint64 mine = keys.kept[0];
         __syncthreads();
@@ -80,7 +78,7 @@ __device__ inline uint64 nth_key(const State& state, Scratch& scratch, uint32 wa
             farthest = middle;
         else
             nearest = middle + 1;
-        if (all >= wanted && all <= most) break;
+        if (all == wanted) break;
     }
     // The bound becomes one of the keys, so that prices stay on the costs' grid.
     uint64 largest = 0;

@@ -69,6 +69,6 @@ __device__ inline void find_farthest(const Team& team, Scratch& scratch, uint32 
 }
 // The distance within which `wanted` free columns lie, or kFar.
 __device__ inline void find_radius(const Team& team, Scratch& scratch, uint32 count, uint32 wanted) {
-    const uint64 key = nth_key(team.state, scratch, wanted, wanted, FreeDistances(team.state, count));
+    const uint64 key = nth_key(team.state, scratch, wanted, FreeDistances(team.state, count));
     if (threadIdx.x == 0) team.own.answer = key;
 }
