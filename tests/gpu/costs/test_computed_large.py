@@ -9,6 +9,7 @@ import pytest
 
 import lapwing as lw
 from lapwing import instances
+from lapwing.gpu.core.solver import CoreSolve
 from lapwing.gpu.costs import spatial_order
 from support.metrics import METRICS_AND_SUM
 
@@ -65,8 +66,12 @@ def test_points_in_order(monkeypatch: pytest.MonkeyPatch, metric: str, dtype: st
     found = lw.solve(source, device="cuda")
     assert found.certificate is not None and found.certificate.complete
     assert found.objective == plain.objective
-    if shape[0] != shape[1] and found.statistics["listings"] == plain.statistics["listings"] == 1:
-        # no dummy rows, and so no samples: groups change nothing
+    if shape[0] != shape[1]:
+        assert np.array_equal(found.row_to_col, plain.row_to_col)
+        monkeypatch.setattr(CoreSolve, "may_have_dummies", False)  # no samples: groups change nothing
+        found = lw.solve(source, device="cuda")
+        monkeypatch.setattr(spatial_order, "_LEAST", 1 << 14)
+        plain = lw.solve(source, device="cuda")
         assert found.statistics["refreshes"] == plain.statistics["refreshes"]
         for name in ("row_to_col", "u", "v"):
             assert np.array_equal(getattr(found, name), getattr(plain, name)), name

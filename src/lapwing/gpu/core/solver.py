@@ -145,7 +145,7 @@ class CoreSolve:
     is_sample : bool
         Whether it is not the whole problem.
     owner : object, optional
-        What keeps the matrix, or prices, if no other object does.
+        Keeps the matrix, or prices, if no other object does.
 
     Attributes
     ----------

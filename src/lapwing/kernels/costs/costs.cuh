@@ -4,6 +4,7 @@
 //
 //   Costs::Data          the data whose address kernels get, together with a number, the `pitch`
 //   is_in_memory, is_computed, is_on_host, is_sparse   the kind
+//   may_have_dummies     whether its solves may have dummy rows (core/search/dummies.cuh)
 //   is_short             reading a cost takes little code, so several are read side by side
 //   costs.at(i, j)       one cost; the same bits wherever and however it is read
 //   costs.has(i, j)      whether the pair has a cost; false for some pairs of sparse costs

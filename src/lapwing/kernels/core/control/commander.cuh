@@ -79,12 +79,12 @@ class Commander {
 
     // --- dummy rows (core/search/dummies.cuh) ---
 
-    // What dummy rows add to the dual objective, but for the sign.
+    // Minus the sum of the dummy rows' duals.
     __device__ double of_dummies(Dual level) const {
         return static_cast<double>(level) * (state_.matrix.cols - state_.matrix.rows);
     }
     __device__ void find_highest() { level_ = from_order<Dual>(ask_columns(Task::find_highest, 0)); }
-    // Duals as a problem without dummy rows has them.
+    // Moves the duals to those of a problem without dummy rows.
     __device__ void settle() {
         if (!has_dummies()) return;
         find_highest();

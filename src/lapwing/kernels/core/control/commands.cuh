@@ -13,8 +13,8 @@ struct AuctionRun {
     uint32 waiting;              // in refresh_rows
     Dual level;                  // where dummy rows want columns (core/search/dummies.cuh); infinity: not known
     Dual finest;                 // the last epsilon that is not zero
-    bool has_dummies;
-    bool moved;  // a price moved or a row was matched in the last round
+    bool has_dummies;            // there are dummy rows
+    bool moved;                  // a price moved or a row was matched in the last round
     Dual epsilon;
     double unit;  // spacing of the grid of bids; 1 for integers
     double units_in_one;

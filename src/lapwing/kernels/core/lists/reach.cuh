@@ -10,7 +10,8 @@
 // Reaches are found when no distance falls, and distances only fall: what they leave out holds until the search ends,
 // and is the same in whatever order rows are read.
 //
-// Only where there are as many rows as columns; elsewhere its memory is in use (core/search/rectangular.cuh).
+// Only where the square method solves the problem, with or without dummy rows; elsewhere its memory is in use
+// (core/search/rectangular.cuh).
 #pragma once
 #include "core/lists/boxes.cuh"
 

@@ -14,10 +14,10 @@
 // distance was set in the same step as the column's. For 8192 x 8192 small integers with 87 free rows, a search leaves
 // 10 rows free instead of 35. With more than Tuning::most_ends pairs, the lowest rows win.
 //
-// In a square problem, trees whose free rows stay free are kept. All their paths are tight now, so their columns have
-// distance zero in the next search, which begins with all their rows (the growing forest of J. Munkres, 1957). Only
-// columns of matched trees are searched again. Otherwise, with 100,000 points in the plane, searches would scan each
-// row's list about 190 times, since distances of zero spread slowly.
+// In a square problem, or with dummy rows, trees whose free rows stay free are kept. All their paths are tight now, so
+// their columns have distance zero in the next search, which begins with all their rows (the growing forest of J.
+// Munkres, 1957). Only columns of matched trees are searched again. Otherwise, with 100,000 points in the plane,
+// searches would scan each row's list about 190 times, since distances of zero spread slowly.
 //
 // Cost: a pass over the candidates of reached rows, three passes over all columns, 4 to 5 barriers.
 #pragma once

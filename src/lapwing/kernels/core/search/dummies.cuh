@@ -110,14 +110,21 @@ class PriceCounts {
     const Team& team_;
     const uint32 cols_;
     uint32 turn_ = 0;
+    uint64 kept_[Tuning::kept_keys];  // the first prices of the thread
 
     __device__ static uint32* word(StepCounts& counts, uint32 q) {
         return q == 0 ? &counts.next : q == 1 ? &counts.refresh : &counts.event;
     }
-    uint64 kept_[Tuning::kept_keys];
 };
 
-// Brings columns down to the level, and frees the rows that had them.
+// A price on the grid of bids, at most `x`.
+__device__ inline double on_grid_below(double x, const AuctionRun& run) {
+    return run.unit > 0 ? floor(x * run.units_in_one) * run.unit : x;
+}
+__device__ inline int64 on_grid_below(int64 x, const AuctionRun&) { return x; }
+
+// Brings columns down to the level, and frees the rows that had them. Without epsilon the level is found as exactly as
+// with the last one: the searches do the rest.
 LAPWING_NOINLINE __device__ void level_prices() {
     State& state = shared().state;
     const Command& command = shared().control.command;
