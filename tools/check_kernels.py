@@ -35,10 +35,10 @@ _SAMPLED_MOST = 90
 _SAMPLED_OF_CORE = {75: "float16", 89: "int32", 90: "float64", 100: "uint32", 120: "bfloat16"}  # every stored type
 
 # With --quick programs are compiled for the oldest architecture, the newest, and the one that most limits are of. Of
-# programs that are slow to compile these builds are full: 32 bits on the oldest architecture, and what takes the most
-# registers. The others are compiled as for a first use (gpu/runtime/background_build.py).
+# programs that are slow to compile these builds are full: what takes the most registers. The others are compiled as for
+# a first use (gpu/runtime/background_build.py).
 _QUICK_ARCHITECTURES = (ARCHITECTURES[0], _SAMPLED_MOST, ARCHITECTURES[-1])
-_FULL_OF_SLOW = {(CORE, 75), (CORE, 90), (COMPUTED_CORE, _SAMPLED_MOST)}
+_FULL_OF_SLOW = {(CORE, _SAMPLED_MOST), (COMPUTED_CORE, _SAMPLED_MOST)}
 
 _ENTRY = re.compile(r"Compiling entry function '(\w+)'")
 _SPILLS = re.compile(r"(\d+) bytes spill stores, (\d+) bytes spill loads")

@@ -20,6 +20,16 @@ def is_pair(given: Any) -> bool:
     return isinstance(given, tuple) and len(given) == 2
 
 
+def is_one_price(given: Any) -> bool:
+    """Whether all rows may stay free at one price, which is finite."""
+    if is_pair(given) or np.ma.is_masked(given):
+        return False
+    prices = np.asarray(given)
+    if prices.dtype.kind not in "biuf" or prices.ndim > 1 or not prices.size or not np.isfinite(prices.flat[0]):
+        return False
+    return prices.size == 1 or bool((prices == prices[0]).all())
+
+
 def of_rows_and_columns(given: Any) -> tuple[Any, Any]:
     """The given prices of rows and of columns; None for columns that stay free at no cost.
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, SupportsIndex
 from lapwing import inputs
 from lapwing.arrays import to_host
 from lapwing.options import MethodOptions, name_and_options
-from lapwing.prices import is_pair
+from lapwing.prices import is_one_price, is_pair
 from lapwing.result import duals_of
 
 if TYPE_CHECKING:
@@ -65,6 +65,16 @@ class Request:
     def priced(self) -> bool:
         """Whether rows may stay free."""
         return self.unmatched_cost is not None
+
+    @property
+    def has_one_price(self) -> bool:
+        """Whether all rows may stay free at one price: columns may stay free at it in their place."""
+        return self.priced and is_one_price(self.unmatched_cost)
+
+    @property
+    def fixes_rows(self) -> bool:
+        """Whether rows and columns cannot be exchanged, since rows may stay free, each at a price of its own."""
+        return self.priced and not self.has_one_price
 
 
 def make_request(

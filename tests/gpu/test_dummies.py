@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import lapwing as lw
+from lapwing.gpu import early_end
+from lapwing.gpu.core import sparse_solver
 from lapwing.gpu.core import start as core_start
 from lapwing.gpu.core.monitor import TimeIsUpError
-from lapwing.gpu.core.solver import CoreSolve
+from lapwing.gpu.core.solver import UNFINISHED, CoreSolve
 from lapwing.gpu.costs import spatial_order
 from support.checks import assert_hall_violator, assert_optimal
 from support.emulated_solves import draw
@@ -206,3 +209,83 @@ def test_most_matches(launches):
     result = lw.solve(cost, device="cuda", unmatched_cost=1)
     assert_optimal(result, cost, unmatched_cost=1)
     assert (result.row_to_col >= 0).sum() == (lw.solve(cost, unmatched_cost=1).row_to_col >= 0).sum()
+
+
+def test_searches_end_where_their_pace_is_too_slow(launches, monkeypatch):
+    """They might take so many steps, but would take more."""
+    monkeypatch.setattr(core_start, "LEFT_WITHOUT_DUMMIES", 1)
+    monkeypatch.setattr(core_start, "_STEPS_WITHOUT_DUMMIES", 250)
+    reports, report = [], CoreSolve.report
+    monkeypatch.setattr(CoreSolve, "report", lambda self: reports.append(report(self)) or reports[-1])
+    cost = draw((160, 165), "float32", kind="points")
+    assert_optimal(lw.solve(cost, device="cuda"), cost)
+    assert launches[:2] == [False, True] and reports[0].status == UNFINISHED and 10 < reports[0].steps < 150
+
+
+# --- sparse costs ---
+
+
+@pytest.fixture
+def few_steps(monkeypatch):
+    """Dummy rows come as soon as short paths are matched."""
+    monkeypatch.setattr(sparse_solver, "STEPS_WITHOUT_DUMMIES", 0)
+    monkeypatch.setattr(sparse_solver, "ROWS_OF_STEP", 10**9)
+
+
+def sparse_problem(shape, dtype, kind, maximize=False):
+    """Costs, infinite where there is none, and the same as sparse ones."""
+    if kind == "points":
+        x, y = points(*shape, evenness=3.0)
+        cost = 1000 * squared(x, y)
+        there = cost < np.quantile(cost, 0.4)
+    else:
+        random = np.random.default_rng(1)
+        cost = 1 + random.integers(0, 1000 if kind == "uniform" else 4, shape).astype(float)
+        there = random.random(shape) < 0.15
+    there[np.arange(min(shape)), np.arange(min(shape))] = True
+    cost = cost.astype(dtype)
+    source = sp.coo_array((cost[there], np.nonzero(there)), shape)
+    return source, np.where(there, cost.astype(float), -np.inf if maximize else np.inf)
+
+
+@pytest.mark.parametrize("shape", [(200, 200), (200, 260), (260, 200)])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int64"])
+@pytest.mark.parametrize("kind", ["points", "uniform", "ties"])
+@pytest.mark.parametrize("maximize", [False, True])
+@pytest.mark.parametrize("by_row", [False, True])
+def test_sparse_costs_with_prices(launches, few_steps, shape, dtype, kind, maximize, by_row):
+    source, cost = sparse_problem(shape, dtype, kind, maximize)
+    price = np.quantile(cost[np.isfinite(cost)], 0.3).round()
+    if by_row:
+        price = np.where(np.arange(shape[0]) % 7, price, -np.inf if maximize else np.inf)
+        price[::2] += 1
+    result = lw.solve(source, device="cuda", maximize=maximize, unmatched_cost=price)
+    assert_optimal(result, cost, maximize=maximize, unmatched_cost=price)
+    assert any(launches) or kind != "points" or maximize or shape[0] == shape[1]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int32"])
+@pytest.mark.parametrize("kind", ["points", "uniform", "ties"])
+def test_more_columns_of_sparse_costs(launches, few_steps, dtype, kind):
+    source, cost = sparse_problem((200, 240), dtype, kind)
+    assert_optimal(lw.solve(source, device="cuda"), cost)
+    assert_optimal(lw.solve(source.T, device="cuda"), cost.T)
+
+
+def test_no_assignment_of_sparse_costs(few_steps):
+    source, cost = sparse_problem((200, 240), "float64", "uniform")
+    held = cost[:, :12]
+    held[np.isinf(held)] = 1
+    cost[:14, 12:] = np.inf
+    there = np.isfinite(cost)
+    source = sp.coo_array((cost[there], np.nonzero(there)), cost.shape)
+    with pytest.raises(lw.InfeasibleError) as error:
+        lw.solve(source, device="cuda")
+    assert_hall_violator(error.value, cost)
+
+
+def test_capped_costs(launches, few_steps, monkeypatch):
+    monkeypatch.setattr(early_end, "CAPPED_LEFT", 10**6)  # no row may be left
+    x, y = points(300, 310, evenness=3.0)
+    cost = np.minimum(squared(x, y), 0.0004)
+    assert_optimal(lw.solve(cost, device="cuda"), cost)

@@ -48,7 +48,8 @@ Answer solve_emulated(const Case& c) {
     if (c.stop > 0) run(c.blocks, THREADS, true, complete_most);
     if (c.stop > 0) run(1, THREADS, false, complete, int64(0), c.rows);
     if (c.priced() && c.stop == 0) run(c.blocks, THREADS, true, match_ties, int64(c.seed % 2));
-    run(1, 64, false, deliver, int64(c.stop > 0), answer.row_to_col.data(), col_to_row.data(), picked.data(), u, v);
+    run(1, 64, false, deliver, int64(c.stop > 0), int64(0), answer.row_to_col.data(), col_to_row.data(), picked.data(),
+        u, v);
     state.carve(workspace);
     answer.report = mail;
     if (c.maximize) {

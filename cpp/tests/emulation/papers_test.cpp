@@ -132,7 +132,8 @@ Answer solve_by(Method method, const Case& c) {
 
     if (c.stop > 0) run(c.blocks, THREADS, true, complete_most);
     if (c.stop > 0) run(1, THREADS, false, complete, int64(0), c.rows);
-    run(1, 64, false, deliver, int64(c.stop > 0), answer.row_to_col.data(), col_to_row.data(), picked.data(), u, v);
+    run(1, 64, false, deliver, int64(c.stop > 0), int64(0), answer.row_to_col.data(), col_to_row.data(), picked.data(),
+        u, v);
     state.carve(workspace.get());
     answer.report = *state.report;
     const bool forbidden =

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import time
 from collections.abc import Callable, Sequence
@@ -168,7 +169,9 @@ class Solve:
         with costs.loaded():
             self._began = time.perf_counter()
             if self.prices is not None:
-                self.unmatched = UnmatchedColumns(self.context, self.prices, costs.dtype, self.array_template)
+                is_turned = self.plan.transposed and costs.can_turn and request.has_one_price
+                cols = costs.shape[1] if is_turned else None
+                self.unmatched = UnmatchedColumns(self.context, self.prices, costs.dtype, self.array_template, cols)
             return (self._without_large() if has_large else None) or self._watched()
 
     def _watched(self) -> tuple[Answer, Certificate | None]:
@@ -195,6 +198,8 @@ class Solve:
         glance = Glance(solve, monitor.glance) if looks else None
         if self.unmatched is not None and view.matrix.prices and search.start is not None:
             monitor.bound_shift = self.unmatched.bound_shift
+        if view.turned:
+            monitor.bound_shift += float(self._price) * (rows - cols)
         if writer is not None:
             solve.keep = partial(self._keep, writer, view, solve)
         concluded: list[tuple[Outputs, Proof | None]] = []
@@ -259,7 +264,7 @@ class Solve:
             writer.keep(Answer(status, rows_kept, u_kept, v_kept, {}))
         solved = time.perf_counter()
         if optimal:
-            monitor.finish(view.matrix.rows, lambda: sign * self._picked_sum(solve, outputs))
+            monitor.finish(self._pairs, lambda: sign * self._picked_sum(solve, outputs))
         counted = search.statistics(report)  # this, too, while the GPU proves
         answer = Answer(status, row_to_col, u, v, counted, col_to_row=col_to_row)
         certificate = None
@@ -309,6 +314,8 @@ class Solve:
     def _keep(self, writer: CheckpointWriter, view: CanonicalForm, solve: CoreSolve) -> None:
         """Write what there is while the kernel runs."""
         u, v, row_to_col = solve.snapshot()
+        if view.turned:
+            u, v = u - self._price, v + self._price
         if view.transposed:
             u, v, row_to_col = v, u, inverse(row_to_col, len(v))
         sign = -1 if self.maximize else 1
@@ -317,7 +324,14 @@ class Solve:
     def _outputs(self, view: CanonicalForm) -> Outputs:
         rows, cols, dual = view.matrix.rows, view.matrix.real_cols, view.matrix.dual_dtype
         empty = partial(empty_array, self.context, array_template=self.array_template)
-        return Outputs(empty((rows,), "int64"), empty((cols,), "int64"), empty((rows,), dual), empty((cols,), dual))
+        (row_to_col, u), (col_to_row, v) = ((empty((n,), "int64"), empty((n,), dual)) for n in (rows, cols))
+        return Outputs(row_to_col, col_to_row, u, v, view.turned)
+
+    @property
+    def _price(self) -> Any:
+        """The one price at which rows may stay free, as minimised."""
+        assert self.prices is not None
+        return self.prices[0]
 
     def _proof(self, view: CanonicalForm, outputs: Outputs, monitor: Monitor) -> Proof:
         u, v, row_to_col, _ = outputs.as_given(view.transposed)
@@ -474,4 +488,8 @@ class Solve:
 
     def _picked_sum(self, solve: CoreSolve, outputs: Outputs) -> Number:
         values = solve.picked_values(outputs)
-        return int(values.sum()) if self.costs.is_integer else math.fsum(values.tolist())
+        more = self.costs.shape[0] - self.costs.shape[1] if outputs.turned else 0  # rows that stay free
+        price = more and (-self._price if self.maximize else self._price)
+        if self.costs.is_integer:
+            return int(values.sum()) + more * int(price)
+        return math.fsum(itertools.chain(values.tolist(), itertools.repeat(float(price), more)))

@@ -82,12 +82,20 @@ def plan_matrix(cost: GpuArray, memory: Memory, request: Request, on_host: bool 
     method = "core" if request.method == "auto" else request.method
     if request.start is not None and not METHODS[method].warm_start:
         raise ArgumentError(f"method {method!r} cannot use start=; use method='core', or leave start out")
-    info = memory.info
-    plan, needed = _plan_of_form(
-        cost.shape, cost.strides, cost.dtype, request.priced, on_host, info, request.why, method
-    )
+    plan, needed = _plan_with_room(cost, memory, request, on_host, request.why, method)
     require_room(plan, needed, memory, request, "" if on_host else " beside the matrix", "pass a narrower dtype, ")
     return plan
+
+
+def _plan_with_room(
+    cost: GpuArray, memory: Memory, request: Request, on_host: bool, why: str, method: str
+) -> tuple[Plan, int]:
+    """The plan, and the bytes that it takes; where rows may stay free, without an exchange that takes too many."""
+    form = (cost.shape, cost.strides, cost.dtype, request.priced)
+    plan, needed = _plan_of_form(*form, request.fixes_rows, on_host, memory.info, why, method)
+    if request.priced and plan.transposed and not fits(needed, memory, request):
+        return _plan_of_form(*form, True, on_host, memory.info, why, method)
+    return plan, needed
 
 
 def _is_for_host(pairs: int, most: int, request: Request) -> bool:
@@ -112,7 +120,7 @@ def plan_held(cost: ComputedCosts, dims: int, memory: Memory, request: Request) 
     rows, cols = cost.shape
     check_counts(cost.shape, request.priced)
     matrix, needed = _bytes_of_held(cost, request)
-    transposed = not request.priced and rows > cols
+    transposed = _is_exchanged(rows, cols, request)
     reasons = [
         f"solved on GPU {info.ordinal} ({info.name})",
         *([request.why] if request.why else []),
@@ -133,8 +141,9 @@ def has_room(cost: ComputedCosts, memory: Memory, request: Request) -> bool:
 
 def _bytes_of_held(cost: ComputedCosts, request: Request) -> tuple[int, int]:
     """Of the matrix, and in all; the points are there twice for a while."""
-    matrix = bytes_of(planned_points_matrix(cost.shape, cost.dtype, request.priced))
-    beside = bytes_of_solve(*cost.shape, cost.dtype, request.priced, computed=False, by_trees=True)
+    rows, cols = cost.shape[::-1] if _is_exchanged(*cost.shape, request) else cost.shape
+    matrix = bytes_of(planned_points_matrix(cost.shape, cost.dtype, request.fixes_rows))
+    beside = bytes_of_solve(rows, cols, cost.dtype, request.priced, computed=False, by_trees=True)
     return matrix, matrix + beside + 2 * cost.nbytes
 
 
@@ -151,7 +160,7 @@ def plan_computed(cost: ComputedCosts, memory: Memory, request: Request, reason:
             f"costs of shape {cost.shape}: a GPU takes fewer than {MOST_ROWS} rows or columns: solve on the CPU with "
             "device='cpu'"
         )
-    transposed = not priced and rows > cols
+    transposed = _is_exchanged(rows, cols, request)
     reasons = [
         f"solved on GPU {info.ordinal} ({info.name})",
         *([request.why] if request.why else []),
@@ -159,10 +168,17 @@ def plan_computed(cost: ComputedCosts, memory: Memory, request: Request, reason:
         *([reason] if reason else []),
         *(["rows and columns are exchanged"] if transposed else []),
     ]
+    if transposed:
+        rows, cols = cols, rows
     needed = bytes_of_solve(rows, cols, cost.dtype, priced, computed=True) + cost.nbytes
     plan = plan_of(cost.shape, cost.dtype, transposed, needed, reasons, info, "computed")
     require_room(plan, needed, memory, request, "", "")
     return plan
+
+
+def _is_exchanged(rows: int, cols: int, request: Request) -> bool:
+    """Whether computed costs are solved with rows and columns exchanged."""
+    return rows > cols and not request.fixes_rows
 
 
 def plan_sparse(
@@ -175,21 +191,23 @@ def plan_sparse(
     if not on_host and _is_for_host(entries, HOST_ENTRIES, request):
         return _plan_on_host(given.shape, dtype, priced, True, "sparse", info.ordinal)
     check_counts(given.shape, priced)
-    if (rows if priced else min(rows, cols)) >= MOST_ROWS:
+    if (cols if by_columns else rows) >= MOST_ROWS:
         raise ArgumentError(
             f"costs of shape {given.shape}: a GPU takes fewer than {MOST_ROWS} rows or columns: solve on the CPU with "
             "device='cpu'"
         )
-    copied = copied_bytes(given, entries, dtype, priced, on_host)
+    copied = copied_bytes(given, entries, dtype, request.fixes_rows, on_host)
     where = f"{entries} entries are copied to the GPU" if on_host else f"{entries} entries are read where they are"
     reasons = [
         f"solved on GPU {info.ordinal} ({info.name})",
         *([request.why] if request.why else []),
         f"sparse costs are solved as they are, and no matrix is written out: {where}",
-        *(["they are sorted there by the rows that are matched"] if is_sorted_anew(given, priced) else []),
+        *(["they are sorted there by the rows that are matched"] if is_sorted_anew(given, request.fixes_rows) else []),
         *(["rows and columns are exchanged"] if by_columns else []),
     ]
-    lines = (rows, rows + cols) if priced else (min(rows, cols), max(rows, cols))
+    if by_columns:
+        rows, cols = cols, rows
+    lines = (rows, rows + cols) if priced else (rows, cols)
     needed = copied + (workspace_bytes(*lines, dtype) + LINE_BYTES * sum(lines) if rows and cols else 0)
     plan = plan_of(given.shape, dtype, by_columns, needed, reasons, info, "sparse")
     require_room(plan, needed, memory, request, "" if on_host else " beside the costs", "")
@@ -275,8 +293,7 @@ def plan_of_ranks(
 
 def is_too_large(cost: GpuArray, memory: Memory, request: Request) -> bool:
     """Whether there is no room, or none is allowed, for a matrix that is to be copied from the host."""
-    info = memory.info
-    _, needed = _plan_of_form(cost.shape, cost.strides, cost.dtype, request.priced, True, info, "", "core")
+    _, needed = _plan_with_room(cost, memory, request, True, "", "core")
     return not fits(needed, memory, request)
 
 
@@ -313,14 +330,24 @@ def require_room(plan: Plan, needed: int, memory: Memory, request: Request, besi
 
 @lru_cache(maxsize=256)
 def _plan_of_form(
-    shape: _Sizes, strides: _Sizes, dtype: str, priced: bool, on_host: bool, info: DeviceInfo, why: str, method: str
+    shape: _Sizes,
+    strides: _Sizes,
+    dtype: str,
+    priced: bool,
+    fixed: bool,
+    on_host: bool,
+    info: DeviceInfo,
+    why: str,
+    method: str,
 ) -> tuple[Plan, int]:
     """The plan, made once for the many problems of one form, and how many bytes it takes."""
     rows, cols = shape
     check_counts(shape, priced)
-    transposed, copied = is_transposed(shape, strides, priced), is_copied(shape, strides, priced)
+    transposed, copied = is_transposed(shape, strides, fixed), is_copied(shape, strides, fixed)
     reasons = [f"solved on GPU {info.ordinal} ({info.name})", *([why] if why else [])]
     matrix_bytes = (rows * cols and _span(shape, strides)) * ITEM_BYTES[dtype]
+    if transposed:
+        rows, cols = cols, rows
     beside = bytes_of_solve(rows, cols, dtype, priced, computed=False, by_trees=method == "core")
     reference = REFERENCE_METHODS.get(method)
     if reference is not None and rows and cols:

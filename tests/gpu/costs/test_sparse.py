@@ -348,3 +348,13 @@ def test_the_plan(emulated_gpu):
     assert "no matrix is written out" in str(plan)
     with pytest.raises(lw.ArgumentError, match="memory_limit"):
         lw.solve(matrix, device="cuda", memory_limit=100_000)
+
+
+@pytest.mark.usefixtures("emulated_gpu")
+@pytest.mark.parametrize("share", [0.05, 0.5])
+def test_rows_of_large_integers_that_must_not_stay_free(share):
+    """Their infinite prices were taken for costs too large for sums."""
+    costs = draw((100, 100), "int64", share=share)
+    prices = np.where(np.arange(100) % 7, 300, np.inf)
+    result = lw.solve(costs, device="cuda", unmatched_cost=prices)
+    assert result.certificate.exact and result.objective == lw.solve(costs, unmatched_cost=prices).objective

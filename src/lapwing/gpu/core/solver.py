@@ -114,12 +114,16 @@ class Outputs:
     row_to_col, col_to_row : int64, -1 where there is no partner
     u, v : of the dual dtype
         v is that of the real columns alone.
+    turned : bool
+        Whether columns were solved as rows, at the one price at which rows may stay free (gpu/costs/unmatched.py): u
+        and v are those of the problem as given, exchanged.
     """
 
     row_to_col: GpuArray
     col_to_row: GpuArray
     u: GpuArray
     v: GpuArray
+    turned: bool = False
 
     def as_given(self, transposed: bool) -> tuple[GpuArray, GpuArray, GpuArray, GpuArray]:
         """u, v, row_to_col and col_to_row of the matrix, or of its transpose."""
@@ -465,7 +469,8 @@ class CoreSolve:
             self._match_ties()
         matching = (outputs.row_to_col.pointer, outputs.col_to_row.pointer)
         duals = (outputs.u.pointer, outputs.v.pointer)
-        self._launch("deliver", self.context.info.processors, int(always), *matching, self.picked, *duals)
+        how = (int(always), int(outputs.turned))
+        self._launch("deliver", self.context.info.processors, *how, *matching, self.picked, *duals)
 
     def _match_ties(self) -> None:
         """Match more rows, where that costs nothing, if the solve comes to its end."""

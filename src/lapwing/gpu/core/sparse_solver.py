@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.gpu.core.monitor import Monitor
-from lapwing.gpu.core.solver import CoreSolve, Report, Schedule
+from lapwing.gpu.core.solver import UNFINISHED, CoreSolve, Report, Schedule
 from lapwing.gpu.core.start import StartFinder
 from lapwing.gpu.costs.canonical import CanonicalMatrix
 from lapwing.gpu.costs.sparse import SparseLines
@@ -28,6 +29,10 @@ _BLOCKS_A_PROCESSOR = 8
 SPARSE = Schedule(1 / 32, 1 / 4096, 0.5, 16, warm_up=8)
 #: Where columns may stay free: rounds without epsilon alone, which spare longer searches.
 FREE_COLUMNS = Schedule(0.0, 0.0, 0.5, 64)
+#: The same with dummy rows: after so many steps of searches, and one more for so many rows.
+STEPS_WITHOUT_DUMMIES = 800
+ROWS_OF_STEP = 512
+WITH_DUMMIES = Schedule(1 / 8, 1 / 4096, 0.25, 32, warm_up=8)
 
 
 class SparseSolve(CoreSolve):
@@ -37,8 +42,6 @@ class SparseSolve(CoreSolve):
     ----------
     lines : SparseLines
     """
-
-    may_have_dummies = False
 
     def __init__(
         self,
@@ -90,5 +93,11 @@ class SparseStartFinder(StartFinder):
         if solve.matrix.rows == solve.matrix.cols:
             solve.start_at_column_minima()
             return self.run_from(solve, SPARSE)
+        most_steps = STEPS_WITHOUT_DUMMIES + solve.matrix.rows // ROWS_OF_STEP
         solve.prepare(zero_prices=True)
-        return self.run_from(solve, FREE_COLUMNS)
+        report = self.run_from(solve, replace(FREE_COLUMNS, most_steps=most_steps))
+        if report.status != UNFINISHED:
+            return report
+        solve.has_dummies = True
+        solve.prepare(zero_prices=True)
+        return self.run_from(solve, WITH_DUMMIES)

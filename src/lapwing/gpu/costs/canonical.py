@@ -64,6 +64,11 @@ class CanonicalForm:
     owner: GpuArray | ComputedCosts | StoredRows | SparseLines | Shards
 
     @property
+    def turned(self) -> bool:
+        """Whether columns are solved as rows, at the one price of rows that stay free (gpu/costs/unmatched.py)."""
+        return self.transposed and self.matrix.prices != 0
+
+    @property
     def shape(self) -> tuple[int, int]:
         """Of the matrix as it was given."""
         return self.given(self.matrix.rows, self.matrix.real_cols)
@@ -78,18 +83,18 @@ def to_canonical(
 ) -> CanonicalForm:
     """View costs of shape (m, n), neither of them 0; a matrix is copied if what must be contiguous is not.
 
-    With exits there are more columns than rows in any case, so the matrix stays as it is.
+    With exits there are more columns than rows in any case, so the matrix stays as it is, unless it is turned.
     """
     if isinstance(cost, ComputedCosts):
         return _computed_to_canonical(cost, maximize, unmatched)
     rows, cols = cost.shape
     row_stride, col_stride = cost.strides
-    priced = unmatched is not None
-    transposed = is_transposed(cost.shape, cost.strides, priced)
+    fixed = unmatched is not None and not unmatched.turned
+    transposed = is_transposed(cost.shape, cost.strides, fixed)
     if transposed:
         rows, cols, row_stride, col_stride = cols, rows, col_stride, row_stride
     pointer, owner = cost.pointer, cost
-    if is_copied(cost.shape, cost.strides, priced):
+    if is_copied(cost.shape, cost.strides, fixed):
         owner = gathered(context, cost, (rows, cols), (row_stride, col_stride))
         pointer, row_stride = owner.pointer, cols
     all_cols, prices = (cols, 0) if unmatched is None else (cols + rows, unmatched.pointer)
@@ -130,7 +135,7 @@ def sparse_to_canonical(lines: SparseLines, maximize: bool, unmatched: Unmatched
 
 def _computed_to_canonical(cost: ComputedCosts, maximize: bool, unmatched: UnmatchedColumns | None) -> CanonicalForm:
     rows, cols = cost.shape
-    transposed = unmatched is None and rows > cols
+    transposed = rows > cols and (unmatched is None or unmatched.turned)
     block, cost_program = cost.block, cost.cost_program
     if transposed:
         rows, cols = cols, rows
@@ -141,15 +146,18 @@ def _computed_to_canonical(cost: ComputedCosts, maximize: bool, unmatched: Unmat
     )
 
 
-def is_transposed(shape: tuple[int, ...], strides: tuple[int, ...], priced: bool) -> bool:
-    """Whether the matrix is solved as its transposed view: when tall, or square with contiguous columns."""
+def is_transposed(shape: tuple[int, ...], strides: tuple[int, ...], fixed: bool) -> bool:
+    """Whether the matrix is solved as its transposed view: when tall, or square with contiguous columns.
+
+    `fixed`: its rows may stay free, and are solved as they are.
+    """
     rows, cols = shape
-    return not priced and (rows > cols or (rows == cols and strides[0] == 1 != strides[1]))
+    return not fixed and (rows > cols or (rows == cols and strides[0] == 1 != strides[1]))
 
 
-def is_copied(shape: tuple[int, ...], strides: tuple[int, ...], priced: bool) -> bool:
+def is_copied(shape: tuple[int, ...], strides: tuple[int, ...], fixed: bool) -> bool:
     """Whether the elements of a row, as it is solved, are not side by side."""
-    along = 0 if is_transposed(shape, strides, priced) else 1
+    along = 0 if is_transposed(shape, strides, fixed) else 1
     return strides[along] != 1 and shape[along] > 1
 
 

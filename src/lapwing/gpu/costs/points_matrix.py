@@ -32,9 +32,12 @@ def is_read_sooner(source: PointCost) -> bool:
     return dims_of(source) >= LEAST_DIMS or max(source.shape) < LEAST_COMPUTED
 
 
-def planned_points_matrix(shape: tuple[int, int], dtype: str, priced: bool) -> GpuArray:
-    """A matrix as it will lie on the GPU, without memory yet: by columns if those are solved as rows."""
-    transposed = not priced and shape[0] > shape[1]
+def planned_points_matrix(shape: tuple[int, int], dtype: str, fixed: bool) -> GpuArray:
+    """A matrix as it will lie on the GPU, without memory yet: by columns if those are solved as rows.
+
+    `fixed`: rows are solved as they are.
+    """
+    transposed = not fixed and shape[0] > shape[1]
     pack = _PACK // ITEM_BYTES[dtype]
     pitch = -(-(shape[0] if transposed else shape[1]) // pack) * pack
     return GpuArray(None, 0, shape, (1, pitch) if transposed else (pitch, 1), dtype, 0, 0, ANY)
@@ -47,10 +50,10 @@ def bytes_of(matrix: GpuArray) -> int:
 
 
 def write_points_matrix(
-    context: Context, cost: ComputedCosts, priced: bool, array_template: GpuArray | None, wait: Callable[[], None]
+    context: Context, cost: ComputedCosts, fixed: bool, array_template: GpuArray | None, wait: Callable[[], None]
 ) -> GpuArray:
     """Write the costs of points that were uploaded for tiles; `wait` is called between the parts of a long pass."""
-    view = planned_points_matrix(cost.shape, cost.dtype, priced)
+    view = planned_points_matrix(cost.shape, cost.dtype, fixed)
     memory = empty_array(context, (bytes_of(view) // ITEM_BYTES[cost.dtype],), cost.dtype, array_template)
     transposed = view.strides[0] == 1
     for part in cost.cost_program.parts_by_tiles(*(cost.shape[::-1] if transposed else cost.shape)):

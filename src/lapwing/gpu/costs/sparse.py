@@ -151,22 +151,22 @@ def viewed(given: GivenEntries) -> GivenEntries | None:
     return GivenEntries(given.shape, data, across, ends, along, given.by_columns, given.pads)
 
 
-def solved_by_columns(shape: tuple[int, int], by_columns: bool, priced: bool) -> bool:
-    """Whether the columns are matched, of costs whose lines are columns if `by_columns`."""
+def solved_by_columns(shape: tuple[int, int], by_columns: bool, fixed: bool) -> bool:
+    """Whether the columns are matched, of costs whose lines are columns if `by_columns`; not if rows are `fixed`."""
     rows, cols = shape
-    return not priced and (rows > cols or (rows == cols and by_columns))
+    return not fixed and (rows > cols or (rows == cols and by_columns))
 
 
-def is_sorted_anew(given: GivenEntries, priced: bool) -> bool:
+def is_sorted_anew(given: GivenEntries, fixed: bool) -> bool:
     """Whether entries go to other lines than those in which they come."""
-    return given.ends is None or solved_by_columns(given.shape, given.by_columns, priced) != given.by_columns
+    return given.ends is None or solved_by_columns(given.shape, given.by_columns, fixed) != given.by_columns
 
 
-def copied_bytes(given: GivenEntries, entries: int, dtype: str, priced: bool, on_host: bool) -> int:
+def copied_bytes(given: GivenEntries, entries: int, dtype: str, fixed: bool, on_host: bool) -> int:
     """Memory of the GPU for the lines, beside arrays that are there, and for what makes them."""
     rows, cols = given.shape
     each = 4 + (ITEM_BYTES[dtype] if on_host else 0)
-    if is_sorted_anew(given, priced):
+    if is_sorted_anew(given, fixed):
         each += 4 + ITEM_BYTES[dtype] + (4 if given.ends is None else 0)
     return each * entries + _LINE_BYTES * (rows + cols)
 

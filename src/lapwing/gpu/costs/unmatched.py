@@ -36,10 +36,16 @@ class UnmatchedColumns:
         to the GPU.
     dtype : str
         Of the costs.
+    cols_in_turn : int, optional
+        If columns are to be solved as rows, which may stay free at the one price in the rows' place: how many.
 
     Attributes
     ----------
     pointer : int
+    turned : bool
+        Whether columns are solved as rows. With m rows, n columns and price p, a matching of k pairs costs their costs
+        and (m - k) p, or (n - k) p where columns may stay free instead: the same matchings are optimal. Of m > n rows
+        m - n have to find out, one outbidding the other, that they stay free; of columns none has to.
     bound_shift : float
         What the dual objective of the real columns and the exits' `v` falls short by: lists hold prices in float32
         where costs are no finer, and `v` of the exits begins with the rest (struct Matrix of kernels/core/state.cuh).
@@ -50,7 +56,15 @@ class UnmatchedColumns:
         If a price is too large for exact sums.
     """
 
-    def __init__(self, context: Context, prices: NDArray[Any], dtype: str, array_template: GpuArray | None) -> None:
+    def __init__(
+        self,
+        context: Context,
+        prices: NDArray[Any],
+        dtype: str,
+        array_template: GpuArray | None,
+        cols_in_turn: int | None = None,
+    ) -> None:
+        self.turned: bool = cols_in_turn is not None
         rows, item = len(prices), prices.itemsize
         numbers = shown_numbers(prices)
         _check_range(numbers, rows, dtype)
@@ -66,7 +80,7 @@ class UnmatchedColumns:
             there += more
         self.bound_shift: float = 0.0
         if dtype in FLOATS and ITEM_BYTES[dtype] < 8:
-            finite = prices[np.isfinite(prices)]
+            finite = prices[:cols_in_turn][np.isfinite(prices[:cols_in_turn])]
             listed = np.clip(finite, -_LARGEST_LISTED, _LARGEST_LISTED).astype(np.float32).astype(np.float64)
             self.bound_shift = math.fsum((finite - listed).tolist())
 

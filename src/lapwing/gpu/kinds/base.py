@@ -94,6 +94,8 @@ class CostKind(ABC):
         Whether another solve takes less than a copy to the host: the GPU has the matrix.
     filled : FilledCost or None
         The matrix, where `given` leaves out pairs of integers.
+    can_turn : bool
+        Whether columns can be solved as rows though rows may stay free (gpu/costs/unmatched.py).
     """
 
     context: Context
@@ -106,6 +108,7 @@ class CostKind(ABC):
     is_readable_on_host = True
     is_quick_to_read = False
     filled: FilledCost | None = None
+    can_turn = False
 
     def __enter__(self) -> Self:
         self.context.__enter__()

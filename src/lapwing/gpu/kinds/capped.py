@@ -36,6 +36,8 @@ class CappedCosts(SparseCosts):
         Rows may stay free at the cap at most.
     """
 
+    can_turn = False
+
     def __init__(self, whole: CostKind, lines: SparseLines, cap: int | float, request: Request) -> None:
         _, ends, across, data = lines.owners
         super().__init__(whole.context, whole.given, GivenEntries(lines.shape, data, across, ends), request)

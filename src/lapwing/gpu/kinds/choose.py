@@ -116,7 +116,7 @@ def _shared_points(cost: PointCost, ordinals: list[int], request: Request) -> Co
         request.why = "one GPU is faster where it has room"
         return kind
     contexts = [Context(ordinal) for ordinal in ordinals[:MOST_SHARDS]]
-    held = ShardedPoints(source, contexts, request.priced)
+    held = ShardedPoints(source, contexts, request.fixes_rows)
     distinct = list({context.info.ordinal: context for context in contexts}.values())
     if held.has_room(request) or len(distinct) == 1 or min(source.shape) < len(distinct):
         return held

@@ -40,6 +40,7 @@ class ComputedCosts(CostKind):
 
     given: CostSource
     is_readable_on_host = False
+    can_turn = True
 
     def __init__(
         self, context: Context, source: CostSource, reason: str = "", planned: DeviceCosts | None = None

@@ -44,9 +44,8 @@ class HeldCosts(ComputedCosts):
         return nullcontext()
 
     def canonical(self, maximize: bool, unmatched: UnmatchedColumns | None, monitor: Monitor) -> CanonicalForm:
-        matrix = write_points_matrix(
-            self.context, self.computed, unmatched is not None, self.array_template, monitor.wait
-        )
+        fixed = unmatched is not None and not unmatched.turned
+        matrix = write_points_matrix(self.context, self.computed, fixed, self.array_template, monitor.wait)
         return to_canonical(self.context, matrix, maximize, unmatched)
 
     def proof(self, candidate: Candidate, maximize: bool, wait: Callable[[float], None], mail: Mail | None) -> Proof:

@@ -40,6 +40,7 @@ class ResidentMatrix(CostKind):
     can_overlap = True
     has_glance = True
     is_quick_to_read = True
+    can_turn = True
 
     def __init__(self, context: Context, matrix: GpuArray) -> None:
         self.matrix: GpuArray = matrix

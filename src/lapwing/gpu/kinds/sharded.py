@@ -48,6 +48,7 @@ class ShardedCosts(CostKind):
     """
 
     can_overlap = True
+    can_turn = True
     how_made = ""  # how the shards get there, if they do
 
     def __init__(self, given: Any, parts: list[Shard], transposed: bool, host: NDArray[Any] | None = None) -> None:
@@ -165,7 +166,7 @@ def sharded_tensors(cost: ShardedMatrix, device: str, request: Request) -> Shard
 def sharded_host_matrix(cost: Any, host: NDArray[Any], ordinals: list[int], request: Request) -> ShardedCosts:
     """The kind of a matrix on the host that several GPUs are to hold."""
     rows, cols = host.shape
-    transposed = not request.priced and (rows > cols or (rows == cols and is_by_columns(host)))
+    transposed = not request.fixes_rows and (rows > cols or (rows == cols and is_by_columns(host)))
     lines = host.T if transposed else host
     contexts = [Context(ordinal) for ordinal in ordinals[:MOST_SHARDS]]
     parts = []

@@ -32,16 +32,16 @@ class ShardedPoints(ShardedCosts):
     ----------
     source : PointCost
     contexts : list of Context
-    priced : bool
-        Whether rows may stay free.
+    fixed : bool
+        Whether rows are solved as they are.
     """
 
     can_overlap = is_readable_on_host = False
     how_made = "computed there from points"
     given: PointCost
 
-    def __init__(self, source: PointCost, contexts: list[Context], priced: bool) -> None:
-        matrix = planned_points_matrix(source.shape, planned_by_tiles(source).dtype, priced)
+    def __init__(self, source: PointCost, contexts: list[Context], fixed: bool) -> None:
+        matrix = planned_points_matrix(source.shape, planned_by_tiles(source).dtype, fixed)
         transposed, pitch = matrix.strides[0] == 1, max(matrix.strides)
         lines, positions = source.shape[::-1] if transposed else source.shape
         parts = [

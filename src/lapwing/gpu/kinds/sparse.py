@@ -53,6 +53,7 @@ class SparseCosts(CostKind):
     """
 
     can_overlap = True
+    can_turn = True
 
     def __init__(self, context: Context, given: Any, source: SparseCost | GivenEntries, request: Request) -> None:
         self.context: Context = context
@@ -63,7 +64,7 @@ class SparseCosts(CostKind):
         self.request: Request = request
         self.dtype: str = source.dtype.name if isinstance(source, SparseCost) else source.data.dtype
         self.array_template: GpuArray | None = None if isinstance(source, SparseCost) else source.data
-        self.by_columns: bool = solved_by_columns(self.shape, self.entries.by_columns, request.priced)
+        self.by_columns: bool = solved_by_columns(self.shape, self.entries.by_columns, request.fixes_rows)
 
     def plan(self, request: Request) -> Plan:
         refuse_reference(request, "reads a matrix on a GPU, not sparse costs")

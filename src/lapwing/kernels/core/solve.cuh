@@ -72,14 +72,37 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     }
 }
 
+// Duals of the problem in which columns may stay free, at the price p of all rows, from those of this, x <= p of its
+// rows and y <= 0 of its columns: x - p and y + p. Of a pair of an optimum, they add up to its cost.
+struct TurnedDuals {
+    const State& state;
+    bool optimal;
+
+    __device__ Dual of_row(int32 i) const {
+        const Dual price = state.matrix.prices[i], u = state.u[i] < price ? state.u[i] - price : Dual(0);
+        return u < Dual(0) ? u : Dual(0);
+    }
+    __device__ Dual of_col(int32 j) const {
+        const Dual price = state.matrix.prices[0];
+        const int32 i = state.col_to_row[j];
+        Dual v = state.v[j] + price;
+        if constexpr (!Costs::is_on_host) {
+            if (optimal && i >= 0) v = state.matrix.at(i, j) - of_row(i);
+        }
+        return v < price ? v : price;
+    }
+};
+
 // Writes the user's answer: the column of each row and the row of each column of the matrix, -1 where there is none;
-// both duals in the user's sense; and the given cost of each row's pair. Writes nothing if the solve did not finish,
-// unless `always`.
+// both duals in the user's sense, `turned` or not; and the given cost of each row's pair. Writes nothing if the solve
+// did not finish, unless `always`.
 extern "C" __global__ void __launch_bounds__(256)
-    deliver(LAPWING_PROBLEM, int64 always, int64* row_to_col, int64* col_to_row, Dual* picked, Dual* given_u,
-            Dual* given_v) {
+    deliver(LAPWING_PROBLEM, int64 always, int64 turned, int64* row_to_col, int64* col_to_row, Dual* picked,
+            Dual* given_u, Dual* given_v) {
     const State& state = set_state(LAPWING_MATRIX, u, v, workspace);
-    if (always == 0 && state.report->status != static_cast<int64>(SolveStatus::optimal)) return;
+    const bool optimal = state.report->status == static_cast<int64>(SolveStatus::optimal);
+    if (always == 0 && !optimal) return;
+    const TurnedDuals duals{state, optimal};
     const int64 first = static_cast<int64>(blockIdx.x) * blockDim.x + threadIdx.x,
                 step = static_cast<int64>(gridDim.x) * blockDim.x;
     const int32 real = state.matrix.real_cols();
@@ -96,11 +119,13 @@ extern "C" __global__ void __launch_bounds__(256)
             picked[i] = price;  // the host sums these costs
         else
             picked[i] = matched ? Dual(widened(state.matrix.costs.at(i, j))) : price;
+        if (turned != 0) dual = duals.of_row(i);
         given_u[i] = maximize ? -dual : dual;
     }
     for (int64 j = first; j < real; j += step) {
         col_to_row[j] = state.col_to_row[j];
-        given_v[j] = maximize ? -v[j] : v[j];
+        const Dual dual = turned != 0 ? duals.of_col(static_cast<int32>(j)) : v[j];
+        given_v[j] = maximize ? -dual : dual;
     }
 }
 

@@ -83,9 +83,11 @@ struct Tuning {
     static constexpr uint32 computed_full_row = 8;  // listings that a full row of computed costs takes as long as
     static constexpr uint32 unwanted_share = 8;     // a search omits one of so many free columns
     static constexpr uint32 singly = 4;  // up to so many free rows are matched one by one, where columns outnumber rows
-    static constexpr uint32 local_room = 4;       // columns per lane that a local search's tree leads to
-    static constexpr uint32 local_share = 8;      // sweeps go on while one of so many rows is matched or given up
-    static constexpr uint32 kept_keys = 4;        // of a list, in a thread's registers
+    static constexpr uint32 local_room = 4;   // columns per lane that a local search's tree leads to
+    static constexpr uint32 local_share = 8;  // sweeps go on while one of so many rows is matched or given up
+    static constexpr uint32 kept_keys = 4;    // of a list, in a thread's registers
+    static constexpr uint32 pace_share =
+        16;  // the pace of searches shows after one of so many steps that they may take
     static constexpr uint32 steps_of_radius = 8;  // a search for several columns finds its radius after so many steps
     static constexpr uint32 radius_halvings = 8;  // halvings of the interval that contains the radius, between steps
     static constexpr uint32 sorted = THREADS < 512 ? THREADS : 512;  // distances ranked by comparing all pairs

@@ -3,7 +3,7 @@
 #include "costs/costs.cuh"
 
 struct Costs {
-    static constexpr bool may_have_dummies = false;
+    static constexpr bool may_have_dummies = true;
     static constexpr bool is_in_memory = false, is_computed = false, is_on_host = false, is_sparse = true,
                           is_short = true;
     // gpu/costs/sparse.py writes it, of arrays that were checked (costs/sparse_lines.cu): `ends` rise from 0, columns

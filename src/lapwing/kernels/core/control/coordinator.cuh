@@ -196,6 +196,13 @@ class Coordinator : Commander {
 
     // --- searches ---
 
+    // Where columns outnumber rows: whether the searches will take more steps than they may, at their pace so far. Rows
+    // take longer and longer, so two thirds of the steps are too many.
+    __device__ bool is_slow() const {
+        const uint64 steps = search_.number, most = schedule_.most_steps;
+        if (as_square() || steps * Tuning::pace_share < most) return false;
+        return 3 * steps * left_ > 2 * most * (left_ - search_.free_count);
+    }
     // Whether searches read rows again and again.
     __device__ bool reads_often() const {
         // Where columns outnumber rows, the sweeps of a search look at costs in its full rows.
@@ -228,7 +235,7 @@ class Coordinator : Commander {
                     return SolveStatus::unfinished;
                 is_doubtful_ = false;
             }
-            if (search_.number >= schedule_.most_steps) return SolveStatus::unfinished;
+            if (search_.number >= schedule_.most_steps || is_slow()) return SolveStatus::unfinished;
             if (reads_often()) {
                 if (!as_square()) return SolveStatus::unfinished;
                 if (is_tied()) return SolveStatus::tied;

@@ -7,6 +7,11 @@
 #include "core/lists/build.cuh"
 #include "core/lists/listing.cuh"
 
+// Whether it is the unmatched column of a row that must not stay free.
+__device__ inline bool is_absent(const Matrix& matrix, int32 j, Dual cost) {
+    return j >= matrix.real_cols() && !(cost < infinity<Dual>());
+}
+
 // The places of a row, as a part that can be collected (core/lists/build.cuh).
 struct PlacesOfRow {
     template <class F>
@@ -16,6 +21,7 @@ struct PlacesOfRow {
         for (int32 place = threadIdx.x; place < places; place += blockDim.x) {
             const int32 j = matrix.col_of(i, place);
             const Dual cost = matrix.at_place(i, place);
+            if (is_absent(matrix, j, cost)) continue;
             f(j, cost, cost - __ldcg(state.v + j));
         }
     }
@@ -56,8 +62,8 @@ __device__ inline Listed list_short_row(const State& state, int32 i) {
         rank += there & ((its < value) | ((its == value) & (its_order < order)));
     }
     const int64 list = static_cast<int64>(i) * Tuning::list_size;
-    const Listed listed = {__any_sync(kAllLanes, there && !matrix.valid(cost)) != 0,
-                           __any_sync(kAllLanes, allowed) == 0};
+    const bool invalid = there && !matrix.valid(cost) && !is_absent(matrix, col, cost);
+    const Listed listed = {__any_sync(kAllLanes, invalid) != 0, __any_sync(kAllLanes, allowed) == 0};
     if (listed.invalid) return listed;  // NaN has no rank
     state.list_col[list + rank] = allowed ? col : kNone;
     state.list_cost[list + rank] = allowed ? static_cast<ListCost>(cost) : ListCost(0);
