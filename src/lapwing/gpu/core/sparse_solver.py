@@ -31,7 +31,7 @@ SPARSE = Schedule(1 / 32, 1 / 4096, 0.5, 16, warm_up=8)
 FREE_COLUMNS = Schedule(0.0, 0.0, 0.5, 64)
 #: The same with dummy rows: after so many steps of searches, and one more for so many rows.
 STEPS_WITHOUT_DUMMIES = 800
-ROWS_OF_STEP = 512
+ROWS_OF_STEP = 64
 WITH_DUMMIES = Schedule(1 / 8, 1 / 4096, 0.25, 32, warm_up=8)
 
 
