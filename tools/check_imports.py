@@ -35,7 +35,7 @@ STAGES = (
     ("files", "request", "checkpoint"),
     ("cpu.large_costs",),
     ("cpu.solve",),
-    ("cpu.required_columns",),
+    ("cpu.required_columns", "cpu.turned"),
     ("cpu.batch",),
     ("cpu.exact",),
     ("cpu.partial", "cpu.sparse_batch"),

@@ -94,6 +94,10 @@ class PointCost(CostSource):
         """The same costs, never written out to a matrix above the limit."""
         return replace(self, matrix_limit=min(limit, self.matrix_limit))
 
+    def exchanged(self) -> PointCost:
+        """The costs with rows and columns exchanged: every metric is symmetric, to the last bit."""
+        return replace(self, terms=tuple(replace(term, x=term.y, y=term.x) for term in self.terms))
+
     def __post_init__(self) -> None:
         largest = _ROOM * sum(abs(term.weight) * term.largest for term in self.terms)
         # what every sum along an alternating path leaves room for (cpp/include/lapwing/numbers/range.hpp)

@@ -64,6 +64,10 @@ class SparseCost(CostSource):
         """The line of each entry."""
         return np.repeat(np.arange(len(self.indptr) - 1), np.diff(self.indptr))
 
+    def exchanged(self) -> SparseCost:
+        """The costs with rows and columns exchanged."""
+        return SparseCost(self.indptr, self.indices, self.data, self.full_shape[::-1], not self.by_columns)
+
     def compiled(self, transposed: bool) -> Any:
         """The arrays for the core, of the problem or its transpose."""
         lines, across = self.full_shape[::-1] if self.by_columns else self.full_shape

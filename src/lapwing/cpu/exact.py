@@ -34,6 +34,7 @@ from lapwing.cpu.solve import (
     invalid_cost_found,
     run,
 )
+from lapwing.cpu.turned import Turned, turned
 from lapwing.errors import ArgumentError, InfeasibleError, InternalError, InvalidCostError, RangeError
 from lapwing.inputs import processors
 from lapwing.methods import SPARSE
@@ -60,6 +61,12 @@ def solve_proven(
     if problem.has_required_columns and not problem.is_empty:
         return _solved_rewritten(problem, plan, start, control, certify=certify)
     began = time.perf_counter()
+    other = turned(problem) if start is None else None
+    if other is not None:
+        found = _solved_turned(other, plan, control, certify=certify)
+        if found is not None:
+            return found
+        control = control._replace(time_limit=control.time_limit - (time.perf_counter() - began))
     try:
         answer = run(problem, plan, start, control)
     except RangeError:
@@ -141,6 +148,28 @@ def _solved_rewritten(
     require_matching(certificate)
     if answer.status == "optimal" and not is_proven(problem, answer, certificate):
         refuse_errors(problem, answer, certificate)
+    return answer, certificate
+
+
+def _solved_turned(
+    other: Turned, plan: Plan, control: Control, *, certify: bool
+) -> tuple[Answer, Certificate | None] | None:
+    """Solve a problem with its columns as rows; None if there is an error to be named, or a doubt."""
+    began = time.perf_counter()
+    problem = other.given
+    try:
+        answer, _ = solve_proven(other.problem, other.plan(plan), None, other.control(control), certify=False)
+    except (RangeError, InvalidCostError):
+        return None
+    answer = other.given_back(answer)
+    answer.statistics["solve_seconds"] = solved = time.perf_counter() - began
+    if not certify or not np.isfinite(answer.u).all():
+        return answer, None
+    certificate = prove(problem, answer.row_to_col, *answer.proving_duals, plan.threads, control.hook)
+    require_matching(certificate)
+    if answer.status == "optimal" and not is_proven(problem, answer, certificate):
+        return None
+    answer.statistics["certify_seconds"] = time.perf_counter() - began - solved
     return answer, certificate
 
 

@@ -93,7 +93,7 @@ def _transposed(cost: CostSource) -> CostSource:
     if isinstance(cost, DenseCost):
         return DenseCost(cost.array.T)
     if isinstance(cost, SparseCost):
-        return SparseCost(cost.indptr, cost.indices, cost.data, cost.shape[::-1], not cost.by_columns)
+        return cost.exchanged()
     raise ArgumentError(
         "columns that must be matched (an infinite price in unmatched_cost[1]) need a matrix or sparse costs: exchange "
         "rows and columns, or pass a large price"

@@ -373,8 +373,3 @@ def records_at(records: int, pitch: int, layout: SlabLayout) -> Caches:
     """Row caches in records that begin at an address, `pitch` bytes apart (CacheRecord)."""
     cols, item = records + RECORD_HEAD, ITEM_BYTES[layout.dtype]
     return Caches(cols, pitch // 4, cols + 4 * even(layout.depth), pitch // item)
-
-
-def exchanged(source: PointCost) -> PointCost:
-    """The costs with rows and columns exchanged: every metric is symmetric, to the last bit."""
-    return replace(source, terms=tuple(replace(term, x=term.y, y=term.x) for term in source.terms))

@@ -12,7 +12,7 @@ from lapwing.gpu.core.monitor import Monitor
 from lapwing.gpu.core.slab_solver import RequestedRows, SlabSolve, SlabStartFinder
 from lapwing.gpu.costs.canonical import CanonicalForm, CanonicalMatrix
 from lapwing.gpu.costs.computed import ComputedCosts, planned_by_tiles, upload_by_tiles
-from lapwing.gpu.costs.point_slabs import PointSlabs, RequestedColumns, exchanged
+from lapwing.gpu.costs.point_slabs import PointSlabs, RequestedColumns
 from lapwing.gpu.costs.sharded import shares
 from lapwing.gpu.costs.unmatched import UnmatchedColumns
 from lapwing.gpu.kinds.base import CostKind, Search, refuse_reference
@@ -58,7 +58,7 @@ class SlabPoints(CostKind):
         self.shape, self.dtype = source.shape, source.dtype.name
         self._planned = planned_by_tiles(source)
         self._transposed = not priced and source.shape[0] > source.shape[1]
-        self._source = exchanged(source) if self._transposed else source
+        self._source = source.exchanged() if self._transposed else source
         self._contexts = contexts
         self.context: Context = contexts[0]
         self._points: list[tuple[Context, ComputedCosts]] = []
