@@ -34,7 +34,6 @@ from lapwing.cpu.solve import (
     invalid_cost_found,
     run,
 )
-from lapwing.cpu.turned import Turned, turned
 from lapwing.errors import ArgumentError, InfeasibleError, InternalError, InvalidCostError, RangeError
 from lapwing.inputs import processors
 from lapwing.methods import SPARSE
@@ -61,9 +60,8 @@ def solve_proven(
     if problem.has_required_columns and not problem.is_empty:
         return _solved_rewritten(problem, plan, start, control, certify=certify)
     began = time.perf_counter()
-    other = turned(problem) if start is None else None
-    if other is not None:
-        found = _solved_turned(other, plan, control, certify=certify)
+    if _may_be_turned(problem) and start is None:
+        found = _solved_turned(problem, plan, control, certify=certify)
         if found is not None:
             return found
         control = control._replace(time_limit=control.time_limit - (time.perf_counter() - began))
@@ -151,12 +149,21 @@ def _solved_rewritten(
     return answer, certificate
 
 
+def _may_be_turned(problem: Problem) -> bool:
+    rows, cols = problem.shape
+    return rows > cols and problem.unmatched_cost is not None and problem.cost.tier in ("sparse", "computed")
+
+
 def _solved_turned(
-    other: Turned, plan: Plan, control: Control, *, certify: bool
+    problem: Problem, plan: Plan, control: Control, *, certify: bool
 ) -> tuple[Answer, Certificate | None] | None:
-    """Solve a problem with its columns as rows; None if there is an error to be named, or a doubt."""
+    """Solve a problem with its columns as rows; None if it is not one for that, or has an error, or leaves a doubt."""
+    from lapwing.cpu.turned import turned
+
     began = time.perf_counter()
-    problem = other.given
+    other = turned(problem)
+    if other is None:
+        return None
     try:
         answer, _ = solve_proven(other.problem, other.plan(plan), None, other.control(control), certify=False)
     except (RangeError, InvalidCostError):
