@@ -35,6 +35,7 @@ STAGES = (
     ("files", "request", "checkpoint"),
     ("cpu.large_costs",),
     ("cpu.solve",),
+    ("cpu.rewritten",),
     ("cpu.required_columns", "cpu.turned"),
     ("cpu.batch",),
     ("cpu.exact",),

@@ -13,7 +13,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +40,9 @@ from lapwing.methods import SPARSE
 from lapwing.plan import Plan, make_plan
 from lapwing.problem import Problem
 from lapwing.progress import Hook
+
+if TYPE_CHECKING:
+    from lapwing.cpu.rewritten import Rewritten
 
 _ULP = 2.0**-52
 _ROUNDING = 1e-9  # errors of a method over the magnitudes of all duals and of the largest cost; more is a bug
@@ -126,6 +129,24 @@ def solve_in_range(
         raise
 
 
+def _solved_in_form(
+    other: Rewritten, problem: Problem, plan: Plan, start: Duals | None, control: Control, *, certify: bool
+) -> tuple[Answer, Certificate | None]:
+    """Solve a problem in another form; the certificate, if it is asked for, is that of the problem as given."""
+    began = time.perf_counter()
+    from_duals = None if start is None or other.start is None else other.start(start)
+    other_plan = other.plan(plan, from_duals is not None)
+    answer, _ = solve_proven(other.problem, other_plan, from_duals, other.control(control), certify=False)
+    answer = other.given_back(answer)
+    answer.statistics["solve_seconds"] = solved = time.perf_counter() - began
+    if not certify or not np.isfinite(answer.u).all():
+        return answer, None
+    certificate = prove(problem, answer.row_to_col, *answer.proving_duals, plan.threads, control.hook)
+    require_matching(certificate)
+    answer.statistics["certify_seconds"] = time.perf_counter() - began - solved
+    return answer, certificate
+
+
 def _solved_rewritten(
     problem: Problem, plan: Plan, start: Duals | None, control: Control, *, certify: bool
 ) -> tuple[Answer, Certificate | None]:
@@ -133,25 +154,19 @@ def _solved_rewritten(
     from lapwing.cpu.required_columns import rewritten
 
     other = rewritten(problem)
-    from_duals = None if start is None or other.start is None else other.start(start)
-    other_plan = other.plan(plan, from_duals is not None)
     try:
-        answer, _ = solve_proven(other.problem, other_plan, from_duals, other.control(control), certify=False)
+        answer, certificate = _solved_in_form(other, problem, plan, start, control, certify=certify)
     except InfeasibleError as error:
+        assert other.refuse is not None
         other.refuse(error)
-    answer = other.given_back(answer)
-    if not certify:
-        return answer, None
-    certificate = prove(problem, answer.row_to_col, *answer.proving_duals, plan.threads, control.hook)
-    require_matching(certificate)
-    if answer.status == "optimal" and not is_proven(problem, answer, certificate):
+    if certificate is not None and answer.status == "optimal" and not is_proven(problem, answer, certificate):
         refuse_errors(problem, answer, certificate)
     return answer, certificate
 
 
 def _may_be_turned(problem: Problem) -> bool:
     rows, cols = problem.shape
-    return rows > cols and problem.unmatched_cost is not None and problem.cost.tier in ("sparse", "computed")
+    return rows > cols > 0 and problem.unmatched_cost is not None and problem.cost.tier in ("sparse", "computed")
 
 
 def _solved_turned(
@@ -160,23 +175,15 @@ def _solved_turned(
     """Solve a problem with its columns as rows; None if it is not one for that, or has an error, or leaves a doubt."""
     from lapwing.cpu.turned import turned
 
-    began = time.perf_counter()
     other = turned(problem)
     if other is None:
         return None
     try:
-        answer, _ = solve_proven(other.problem, other.plan(plan), None, other.control(control), certify=False)
+        answer, certificate = _solved_in_form(other, problem, plan, None, control, certify=certify)
     except (RangeError, InvalidCostError):
         return None
-    answer = other.given_back(answer)
-    answer.statistics["solve_seconds"] = solved = time.perf_counter() - began
-    if not certify or not np.isfinite(answer.u).all():
-        return answer, None
-    certificate = prove(problem, answer.row_to_col, *answer.proving_duals, plan.threads, control.hook)
-    require_matching(certificate)
-    if answer.status == "optimal" and not is_proven(problem, answer, certificate):
+    if certificate is not None and answer.status == "optimal" and not is_proven(problem, answer, certificate):
         return None
-    answer.statistics["certify_seconds"] = time.perf_counter() - began - solved
     return answer, certificate
 
 

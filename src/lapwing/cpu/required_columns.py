@@ -11,55 +11,21 @@ all allowed pairs.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.answer import Answer, Duals, inverse
+from lapwing.answer import Answer, inverse
 from lapwing.costs.base import CostSource
 from lapwing.costs.dense import DenseCost
 from lapwing.costs.sparse import SparseCost, edges
-from lapwing.cpu.solve import Control, run
+from lapwing.cpu.rewritten import Rewritten
+from lapwing.cpu.solve import run
 from lapwing.errors import ArgumentError, InfeasibleError
-from lapwing.plan import Plan, make_plan
+from lapwing.plan import make_plan
 from lapwing.problem import Problem, must_be_matched
-
-
-@dataclass(frozen=True)
-class Rewritten:
-    """A problem without columns that must be matched beside rows that may stay free.
-
-    Attributes
-    ----------
-    problem : Problem
-    given_back : function
-        From an answer of it to one of the given problem.
-    start : function or None
-        From duals of the given problem to its duals, if that is possible.
-    refuse : function
-        Raises the error of the given problem that corresponds to an infeasibility error of the new one.
-    """
-
-    problem: Problem
-    given_back: Callable[[Answer], Answer]
-    start: Callable[[Duals], Duals] | None
-    refuse: Callable[[InfeasibleError], NoReturn]
-
-    def plan(self, given: Plan, warm: bool) -> Plan:
-        """The given plan's method, where it can be used."""
-        usable = self.problem.cost.tier == given.tier and given.fallback is None and given.method != "none"
-        method, options = (given.method, given.options) if usable else ("auto", None)
-        return make_plan(self.problem.form, method, options, given.threads, warm and usable, given.threads)
-
-    def control(self, given: Control) -> Control:
-        """The given control, which keeps answers of the given problem."""
-        keep = given.keep
-        if keep is None:
-            return given
-        return given._replace(keep=lambda answer: keep(self.given_back(answer)))
 
 
 def rewritten(problem: Problem) -> Rewritten:
@@ -132,7 +98,7 @@ def _doubled(problem: Problem) -> Rewritten:
             raise InfeasibleError(of_columns.cols, of_columns.rows, by_cols=True) from None
         raise error
 
-    return Rewritten(Problem(pairs, problem.maximize), given_back, None, refuse)
+    return Rewritten(Problem(pairs, problem.maximize), given_back, refuse=refuse)
 
 
 def _require_rows(problem: Problem) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 import time
 from collections.abc import Callable, Sequence
@@ -488,8 +487,7 @@ class Solve:
 
     def _picked_sum(self, solve: CoreSolve, outputs: Outputs) -> Number:
         values = solve.picked_values(outputs)
-        more = self.costs.shape[0] - self.costs.shape[1] if outputs.turned else 0  # rows that stay free
-        price = more and (-self._price if self.maximize else self._price)
-        if self.costs.is_integer:
-            return int(values.sum()) + more * int(price)
-        return math.fsum(itertools.chain(values.tolist(), itertools.repeat(float(price), more)))
+        if outputs.turned:  # beside the columns, rows that stay free
+            rows, cols = self.costs.shape
+            values = np.append(values, np.full(rows - cols, -self._price if self.maximize else self._price))
+        return int(values.sum()) if self.costs.is_integer else math.fsum(values.tolist())

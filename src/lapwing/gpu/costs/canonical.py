@@ -8,7 +8,7 @@ from lapwing.gpu.costs.computed import ComputedCosts, CostProgram
 from lapwing.gpu.costs.host_rows import StoredRows, Streamed
 from lapwing.gpu.costs.sharded import Shards
 from lapwing.gpu.costs.sparse import SparseLines
-from lapwing.gpu.costs.unmatched import UnmatchedColumns
+from lapwing.gpu.costs.unmatched import UnmatchedColumns, fixes_rows
 from lapwing.gpu.runtime.arrays import GpuArray, empty_array
 from lapwing.gpu.runtime.device import Context
 from lapwing.gpu.runtime.launch import Kernel, kernels
@@ -89,7 +89,7 @@ def to_canonical(
         return _computed_to_canonical(cost, maximize, unmatched)
     rows, cols = cost.shape
     row_stride, col_stride = cost.strides
-    fixed = unmatched is not None and not unmatched.turned
+    fixed = fixes_rows(unmatched)
     transposed = is_transposed(cost.shape, cost.strides, fixed)
     if transposed:
         rows, cols, row_stride, col_stride = cols, rows, col_stride, row_stride
@@ -135,7 +135,7 @@ def sparse_to_canonical(lines: SparseLines, maximize: bool, unmatched: Unmatched
 
 def _computed_to_canonical(cost: ComputedCosts, maximize: bool, unmatched: UnmatchedColumns | None) -> CanonicalForm:
     rows, cols = cost.shape
-    transposed = rows > cols and (unmatched is None or unmatched.turned)
+    transposed = rows > cols and not fixes_rows(unmatched)
     block, cost_program = cost.block, cost.cost_program
     if transposed:
         rows, cols = cols, rows

@@ -43,9 +43,8 @@ class UnmatchedColumns:
     ----------
     pointer : int
     turned : bool
-        Whether columns are solved as rows. With m rows, n columns and price p, a matching of k pairs costs their costs
-        and (m - k) p, or (n - k) p where columns may stay free instead: the same matchings are optimal. Of m > n rows
-        m - n have to find out, one outbidding the other, that they stay free; of columns none has to.
+        Whether columns are solved as rows, since the same matchings are optimal (lapwing/cpu/turned.py). Of m > n rows
+        m - n have to find out that they stay free, one outbidding the other; of columns none has to.
     bound_shift : float
         What the dual objective of the real columns and the exits' `v` falls short by: lists hold prices in float32
         where costs are no finer, and `v` of the exits begins with the rest (struct Matrix of kernels/core/state.cuh).
@@ -83,6 +82,11 @@ class UnmatchedColumns:
             finite = prices[:cols_in_turn][np.isfinite(prices[:cols_in_turn])]
             listed = np.clip(finite, -_LARGEST_LISTED, _LARGEST_LISTED).astype(np.float32).astype(np.float64)
             self.bound_shift = math.fsum((finite - listed).tolist())
+
+
+def fixes_rows(unmatched: UnmatchedColumns | None) -> bool:
+    """Whether rows and columns cannot be exchanged, since rows may stay free."""
+    return unmatched is not None and not unmatched.turned
 
 
 def _check_range(prices: NDArray[Any], rows: int, dtype: str) -> None:

@@ -11,7 +11,7 @@ from lapwing.gpu.core.monitor import Monitor
 from lapwing.gpu.costs.canonical import CanonicalForm, to_canonical
 from lapwing.gpu.costs.computed import dims_of, planned_by_tiles, upload_by_tiles
 from lapwing.gpu.costs.points_matrix import write_points_matrix
-from lapwing.gpu.costs.unmatched import UnmatchedColumns
+from lapwing.gpu.costs.unmatched import UnmatchedColumns, fixes_rows
 from lapwing.gpu.kinds.base import refuse_reference
 from lapwing.gpu.kinds.computed import ComputedCosts
 from lapwing.gpu.plan import plan_held
@@ -44,8 +44,8 @@ class HeldCosts(ComputedCosts):
         return nullcontext()
 
     def canonical(self, maximize: bool, unmatched: UnmatchedColumns | None, monitor: Monitor) -> CanonicalForm:
-        fixed = unmatched is not None and not unmatched.turned
-        matrix = write_points_matrix(self.context, self.computed, fixed, self.array_template, monitor.wait)
+        fixed, template = fixes_rows(unmatched), self.array_template
+        matrix = write_points_matrix(self.context, self.computed, fixed, template, monitor.wait)
         return to_canonical(self.context, matrix, maximize, unmatched)
 
     def proof(self, candidate: Candidate, maximize: bool, wait: Callable[[float], None], mail: Mail | None) -> Proof:

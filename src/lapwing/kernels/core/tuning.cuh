@@ -86,8 +86,9 @@ struct Tuning {
     static constexpr uint32 local_room = 4;   // columns per lane that a local search's tree leads to
     static constexpr uint32 local_share = 8;  // sweeps go on while one of so many rows is matched or given up
     static constexpr uint32 kept_keys = 4;    // of a list, in a thread's registers
-    static constexpr uint32 pace_share =
-        16;  // the pace of searches shows after one of so many steps that they may take
+    // The pace of searches shows after one of so many of the steps that they may take. They end if they would take so
+    // many thirds of these: rows take longer and longer.
+    static constexpr uint32 pace_share = 16, slow_thirds = 2;
     static constexpr uint32 steps_of_radius = 8;  // a search for several columns finds its radius after so many steps
     static constexpr uint32 radius_halvings = 8;  // halvings of the interval that contains the radius, between steps
     static constexpr uint32 sorted = THREADS < 512 ? THREADS : 512;  // distances ranked by comparing all pairs

@@ -196,12 +196,11 @@ class Coordinator : Commander {
 
     // --- searches ---
 
-    // Where columns outnumber rows: whether the searches will take more steps than they may, at their pace so far. Rows
-    // take longer and longer, so two thirds of the steps are too many.
+    // Where columns outnumber rows: whether the searches will take too many steps, at their pace so far.
     __device__ bool is_slow() const {
         const uint64 steps = search_.number, most = schedule_.most_steps;
         if (as_square() || steps * Tuning::pace_share < most) return false;
-        return 3 * steps * left_ > 2 * most * (left_ - search_.free_count);
+        return 3 * steps * left_ > Tuning::slow_thirds * most * (left_ - search_.free_count);
     }
     // Whether searches read rows again and again.
     __device__ bool reads_often() const {

@@ -27,9 +27,9 @@
 // tree that reached free columns matches one of them. A search therefore matches a large part of the free rows.
 //
 // Where columns outnumber rows, and there are no dummy rows (core/search/dummies.cuh), prices of free columns must stay
-// at zero. The search is then the first half of
-// core/search/rectangular.cuh, and the radius is the bucket limit at which enough free columns are reached. When few
-// rows are left, the radius is the distance of the nearest free column, and a search matches one row.
+// at zero. The search is then the first half of core/search/rectangular.cuh, and the radius is the bucket limit at
+// which enough free columns are reached. When few rows are left, the radius is the distance of the nearest free column,
+// and a search matches one row.
 //
 // Cost of a step: the lists and v of the frontier, two atomics for each distance that falls, and a barrier (two for
 // block 0 with a row a warp); in one step of eight a radius and one barrier more, if a free column came nearer.
