@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 
 from lapwing.errors import GpuError
 from lapwing.gpu.runtime.compile import can_be_quick, compile_program
-from lapwing.gpu.runtime.programs import ARCHITECTURES, COMPUTED_CORE, CORE, Build, builds
+from lapwing.gpu.runtime.programs import ARCHITECTURES, CORE, Build, builds
 from lapwing.gpu.runtime.toolkit import nvrtc_version
 
 LIMITS = Path(__file__).resolve().parent.parent / "tests" / "gpu" / "limits.json"
@@ -35,10 +35,10 @@ _SAMPLED_MOST = 90
 _SAMPLED_OF_CORE = {75: "float16", 89: "int32", 90: "float64", 100: "uint32", 120: "bfloat16"}  # every stored type
 
 # With --quick programs are compiled for the oldest architecture, the newest, and the one that most limits are of. Of
-# programs that are slow to compile these builds are full: what takes the most registers. The others are compiled as for
+# programs that are slow to compile one build is full: what takes the most registers. The others are compiled as for
 # a first use (gpu/runtime/background_build.py).
 _QUICK_ARCHITECTURES = (ARCHITECTURES[0], _SAMPLED_MOST, ARCHITECTURES[-1])
-_FULL_OF_SLOW = {(CORE, _SAMPLED_MOST), (COMPUTED_CORE, _SAMPLED_MOST)}
+_FULL_OF_SLOW = {(CORE, _SAMPLED_MOST)}
 
 _ENTRY = re.compile(r"Compiling entry function '(\w+)'")
 _SPILLS = re.compile(r"(\d+) bytes spill stores, (\d+) bytes spill loads")

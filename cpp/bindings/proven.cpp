@@ -111,6 +111,20 @@ PyObject* partners_to_numpy(const std::vector<std::int64_t>& row_to_col, std::si
     return array;
 }
 
+// The matched rows in increasing order if `wants_rows`, else their columns; null if there are no partners.
+PyObject* pairs_to_numpy(PyObject* partners, bool wants_rows) {
+    if (partners == nullptr) return nullptr;
+    const auto* const begin = data_of<std::int64_t>(partners);
+    const auto* const end = begin + PyArray_DIM(reinterpret_cast<PyArrayObject*>(partners), 0);
+    const auto free = std::count(begin, end, std::int64_t{-1});
+    PyObject* const array = new_vector(static_cast<npy_intp>(end - begin - free), NPY_INT64);
+    if (array == nullptr) return nullptr;
+    auto* to = data_of<std::int64_t>(array);
+    for (const auto* partner = begin; partner != end; ++partner)
+        if (*partner >= 0) *to++ = wants_rows ? partner - begin : *partner;
+    return array;
+}
+
 template <class T>
 PyObject* solve_as(PyArrayObject* array, bool maximize, std::optional<double> unmatched_cost) {
     using D = Dual<T>;
@@ -136,13 +150,15 @@ PyObject* solve_as(PyArrayObject* array, bool maximize, std::optional<double> un
     }
     const Certificate<D>& proof = proven.certificate;
     const std::size_t rows = tall ? proven.v.size() : proven.u.size();
-    return as_tuple(
-        {partners_to_numpy(proven.row_to_col, rows, tall), duals_to_numpy(tall ? proven.v : proven.u, maximize),
-         duals_to_numpy(tall ? proven.u : proven.v, maximize), PyBool_FromLong(proof.exact), number(proof.primal),
-         number(proof.dual), number(proof.dual_below), number(proof.gap), number(proof.violation),
-         number(std::int64_t{tall ? proof.violation_col : proof.violation_row}),
-         number(std::int64_t{tall ? proof.violation_row : proof.violation_col}), number(proof.bound),
-         number(proven.solve_seconds), number(proven.certify_seconds), counted(proven.statistics).release().ptr()});
+    PyObject* const partners = partners_to_numpy(proven.row_to_col, rows, tall);
+    return as_tuple({partners, pairs_to_numpy(partners, true), pairs_to_numpy(partners, false),
+                     duals_to_numpy(tall ? proven.v : proven.u, maximize),
+                     duals_to_numpy(tall ? proven.u : proven.v, maximize), PyBool_FromLong(proof.exact),
+                     number(proof.primal), number(proof.dual), number(proof.dual_below), number(proof.gap),
+                     number(proof.violation), number(std::int64_t{tall ? proof.violation_col : proof.violation_row}),
+                     number(std::int64_t{tall ? proof.violation_row : proof.violation_col}), number(proof.bound),
+                     number(proven.solve_seconds), number(proven.certify_seconds),
+                     counted(proven.statistics).release().ptr()});
 }
 
 nb::object solve_proven(const nb::handle cost, bool maximize, std::optional<double> unmatched_cost) {
@@ -166,7 +182,8 @@ void bind_proven(nanobind::module_& module) {
     using namespace nb::literals;
     module.def(
         "solve_proven", &lapwing::bindings::solve_proven, "cost"_a, "maximize"_a, "unmatched_cost"_a.none(),
-        "(row_to_col, u, v, exact, primal, dual, dual_below, gap, violation, violation_row, violation_col, bound, "
+        "(row_to_col, row_ind, col_ind, u, v, exact, primal, dual, dual_below, gap, violation, violation_row, "
+        "violation_col, bound, "
         "solve_seconds, certify_seconds, statistics) of a small plain matrix, the certificate as minimised; None of "
         "any "
         "other, or if the answer is not proven.");

@@ -41,12 +41,12 @@ class Matching:
         answer: IndexArray = like(inverse(np.asarray(self.row_to_col), self._col_count), self.row_to_col)
         return answer
 
-    @property
+    @cached_property
     def row_ind(self) -> IndexArray:
         """The matched rows in increasing order, as `scipy.optimize.linear_sum_assignment` returns them."""
         return _where(self.row_to_col >= 0)
 
-    @property
+    @cached_property
     def col_ind(self) -> IndexArray:
         """The columns of `row_ind`."""
         cols: IndexArray = self.row_to_col[self.row_ind]
@@ -112,9 +112,10 @@ def pairs_of(row_to_col: IndexArray) -> tuple[IndexArray, IndexArray]:
 
 def _where(mask: Any) -> IndexArray:
     """The indices where a vector of any library is true, int64."""
-    if isinstance(mask, np.ndarray):
-        return np.flatnonzero(mask).astype(np.int64, copy=False)
     found: Any = mask.nonzero()
+    if isinstance(mask, np.ndarray):  # of intp, which has 32 bits on some machines
+        rows: IndexArray = found[0] if found[0].dtype == np.int64 else found[0].astype(np.int64)
+        return rows
     indices: IndexArray = found[0] if isinstance(found, tuple) else found[:, 0]
     return indices
 

@@ -32,7 +32,8 @@ def solve_small(cost: Any, maximize: bool, unmatched_cost: Any, certify: bool, t
         return None
     if raw is None:
         return None
-    row_to_col, u, v, exact, primal, dual, below, gap, violation, row, col, bound, solving, proving, statistics = raw
+    row_to_col, row_ind, col_ind, u, v, exact, primal, dual, below, gap, violation, row, col, bound, *rest = raw
+    solving, proving, statistics = rest
     plan = _plan(cost.shape, cost.dtype, unmatched_cost is not None, cost.flags.c_contiguous, threads)
     optimum_bound = lower_bound(dual, below, violation, exact, cost.shape)
     if maximize:
@@ -69,6 +70,8 @@ def solve_small(cost: Any, maximize: bool, unmatched_cost: Any, certify: bool, t
             "plan": plan,
             "lower_bound": optimum_bound,
             "_costs": MatrixCosts(cost, maximize, unmatched_cost),
+            "row_ind": row_ind,  # what would be computed when it is read
+            "col_ind": col_ind,
         },
     )
 
