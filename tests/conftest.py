@@ -18,26 +18,26 @@ def pytest_addoption(parser):
 
 @pytest.hookimpl(tryfirst=True)  # before cases that are slow are left out
 def pytest_collection_modifyitems(config, items):
-    """With --fast keep a few cases of every test, but none on the emulated GPU; otherwise a few are enough there.
+    """With --fast keep three cases of every test, but none on the emulated GPU; otherwise two are enough there.
 
     An emulated program takes seconds to compile, and another type of costs is another program. On a GPU all cases run.
     """
     if config.getoption("fast"):
-        kept = a_few(item for item in items if not uses_gpu(item))
+        kept = cases_at((0, 0.5, 1), (item for item in items if not uses_gpu(item)))
         config.hook.pytest_deselected(items=[item for item in items if item not in kept])
         items[:] = [item for item in items if item in kept]
     else:
         emulated = [item for item in items if is_emulated(item)]
-        for item in set(emulated) - a_few(emulated):
+        for item in set(emulated) - cases_at((0, 1), emulated):
             item.add_marker("slow")
 
 
-def a_few(items):
-    """The first, the middle and the last case of every test."""
+def cases_at(places, items):
+    """Of every test the cases at these places, of which 0 is the first and 1 the last."""
     cases = {}
     for item in items:
         cases.setdefault((item.path, item.originalname), []).append(item)
-    return {group[place] for group in cases.values() for place in (0, len(group) // 2, -1)}
+    return {group[round(place * (len(group) - 1))] for group in cases.values() for place in places}
 
 
 def uses_gpu(item):

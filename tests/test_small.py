@@ -52,6 +52,8 @@ def test_the_answer_is_that_of_the_flow(problem, certify):
     assert small.status == flow.status and min(small.statistics.values()) >= 0
     assert (small.u.dtype, small.row_to_col.dtype) == (flow.u.dtype, flow.row_to_col.dtype)
     assert (small.plan.method, small.plan.transposed) == (flow.plan.method, flow.plan.transposed)
+    assert np.array_equal(small.row_ind, np.flatnonzero(small.row_to_col >= 0))
+    assert np.array_equal(small.col_ind, small.row_to_col[small.row_ind])
     assert (small.pair_costs == cost[small.row_ind, small.col_ind]).all()
     if not certify:
         assert small.certificate is None

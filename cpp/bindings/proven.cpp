@@ -183,8 +183,6 @@ void bind_proven(nanobind::module_& module) {
     module.def(
         "solve_proven", &lapwing::bindings::solve_proven, "cost"_a, "maximize"_a, "unmatched_cost"_a.none(),
         "(row_to_col, row_ind, col_ind, u, v, exact, primal, dual, dual_below, gap, violation, violation_row, "
-        "violation_col, bound, "
-        "solve_seconds, certify_seconds, statistics) of a small plain matrix, the certificate as minimised; None of "
-        "any "
-        "other, or if the answer is not proven.");
+        "violation_col, bound, solve_seconds, certify_seconds, statistics) of a small plain matrix, the certificate as "
+        "minimised; None of any other, or if the answer is not proven.");
 }
