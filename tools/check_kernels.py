@@ -38,7 +38,7 @@ _SAMPLED_OF_CORE = {75: "float16", 89: "int32", 90: "float64", 100: "uint32", 12
 # programs that are slow to compile one build is full: what takes the most registers. The others are compiled as for
 # a first use (gpu/runtime/background_build.py).
 _QUICK_ARCHITECTURES = (ARCHITECTURES[0], _SAMPLED_MOST, ARCHITECTURES[-1])
-_FULL_OF_SLOW = {(CORE, _SAMPLED_MOST)}
+_FULL_OF_SLOW = CORE, _SAMPLED_MOST
 
 _ENTRY = re.compile(r"Compiling entry function '(\w+)'")
 _SPILLS = re.compile(r"(\d+) bytes spill stores, (\d+) bytes spill loads")
@@ -107,7 +107,7 @@ def first_of_each(work: list[Build]) -> list[Build]:
 def is_quick(build: Build) -> bool:
     """Whether --quick compiles this build in a third of the time, to code that has no limits."""
     program, _, architecture = build
-    return program.is_slow_to_compile and (program, architecture) not in _FULL_OF_SLOW
+    return program.is_slow_to_compile and (program, architecture) != _FULL_OF_SLOW
 
 
 def compile_all(work: list[Build], jobs: int, quick: bool = False) -> tuple[Uses, list[str]]:

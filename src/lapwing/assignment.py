@@ -113,9 +113,8 @@ def pairs_of(row_to_col: IndexArray) -> tuple[IndexArray, IndexArray]:
 def _where(mask: Any) -> IndexArray:
     """The indices where a vector of any library is true, int64."""
     found: Any = mask.nonzero()
-    if isinstance(mask, np.ndarray):  # of intp, which has 32 bits on some machines
-        rows: IndexArray = found[0] if found[0].dtype == np.int64 else found[0].astype(np.int64)
-        return rows
+    if isinstance(mask, np.ndarray):
+        found = (found[0].astype(np.int64, copy=False),)  # intp has 32 bits on some machines
     indices: IndexArray = found[0] if isinstance(found, tuple) else found[:, 0]
     return indices
 

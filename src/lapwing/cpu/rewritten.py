@@ -29,7 +29,7 @@ class Rewritten:
     free : int
         Rows of the given problem beyond those of the new one, which stay free.
     shift : float
-        What they cost, as minimised.
+        The sum of the prices of these rows, as minimised.
     """
 
     problem: Problem
