@@ -99,7 +99,7 @@ void test_nearest(const CostSource<T>& source, Index rows, Index cols, bool maxi
                     value[j] = (maximize ? -1.0 : 1.0) * static_cast<double>(row[j]) - v[j];
                 std::vector<double> sorted = value;
                 std::sort(sorted.begin(), sorted.end());
-                for (const Index wanted : {Index{1}, Index{28}, cols}) {
+                for (const Index wanted : {Index{1}, Index{28}, Index{100}, cols}) {
                     for (double limit : {kInfinity<double>, sorted[0], sorted[cols / 20]}) {
                         const double given = limit;
                         std::vector<NearColumn<T>> found;

@@ -1,6 +1,7 @@
 #include "lapwing/costs/boxes.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -16,6 +17,8 @@ struct BoxTerm {
     const T *low, *high;
     std::ptrdiff_t stride;
 };
+
+inline constexpr Index kMostToSelect = 128;  // values from which kth_smallest selects
 
 }  // namespace lapwing
 
@@ -387,8 +390,22 @@ class PointBoxes<T>::Search {
         found_.insert(found_.end(), more, more + count_more);
     }
 
-    // Among columns with equal values, each row prefers different ones.
     void keep_least() {
+        if (count() <= kMostToSelect) {
+            limit_ = LAPWING_DISPATCH(kth_smallest<T>, found_.data(), count(), query_.most - 1);
+            auto kept = found_.begin();
+            for (const NearColumn<T> near : found_) {
+                *kept = near;
+                kept += near.value <= limit_;
+            }
+            found_.erase(kept, found_.end());
+        }
+        if (count() > query_.most) choose_least();
+        is_full_ = true;
+    }
+
+    // The same of many, or of some that tie: among columns with equal values, each row prefers different ones.
+    void choose_least() {
         const std::uint32_t row = mixed(static_cast<std::uint32_t>(query_.row));
         const auto rank = [row](Index col) { return (static_cast<std::uint32_t>(col) + row) * 0x9E3779B1u; };
         const auto last = found_.begin() + (query_.most - 1);
@@ -397,7 +414,6 @@ class PointBoxes<T>::Search {
         });
         limit_ = last->value;
         found_.resize(static_cast<std::size_t>(query_.most));
-        is_full_ = true;
     }
 
     const PointBoxes& boxes_;

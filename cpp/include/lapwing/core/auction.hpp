@@ -41,6 +41,8 @@ struct AuctionTuning {
     static constexpr double kFewFree = 1.0 / 32;  // a phase ends when no more rows are free than this times sqrt(m)
     static constexpr Index kColumnsABid = 16;     // to look at so many, for dummy rows, takes as long as a bid
     static constexpr Index kAlone = 64;           // rows in a batch whose lists one thread reads: to share takes longer
+    static constexpr Index kListsAhead = 4;       // rows whose lists are on their way while a list is read
+    static constexpr std::size_t kBidsAhead = 8;  // bids whose columns and rows are on their way while one is settled
     static constexpr Index kListsPerPiece = 16;   // that a thread reads at a time
     static constexpr Index kCostsPerPiece = 4096;  // in rows that a thread refreshes at a time, at least
 };
@@ -58,7 +60,7 @@ class Auction {
     std::vector<Index> run(const std::vector<Index>& free, std::int64_t bid_limit);
 
   private:
-    struct Bid {
+    struct alignas(64) Bid {  // a cache line: threads make neighbouring bids
         Index row;
         BestTwo<D> best;
         bool is_decided = false;
@@ -67,9 +69,11 @@ class Auction {
 
     // False at the time limit: then bids are not to be used.
     bool make_bids();
+    void read(Bid& bid, ListScratch<T>& scratch);
     void read_lists();
     bool refresh_lists();
     std::vector<Index> undecided_rows() const;
+    void settle();
     void settle(const Bid& bid);
     std::int64_t let_dummy_rows_bid();
 
@@ -103,7 +107,7 @@ std::vector<Index> Auction<T>::run(const std::vector<Index>& free, std::int64_t 
         }
         made += static_cast<std::int64_t>(bids_.size());
         lost_ = 0;
-        for (const Bid& bid : bids_) settle(bid);
+        settle();
         if (lost_ * AuctionTuning::kManyLost > bids_.size())
             rows = std::max<std::size_t>(1, rows / 2);
         else if (lost_ * AuctionTuning::kFewLost <= bids_.size() && bids_.size() == rows)
@@ -117,22 +121,32 @@ std::vector<Index> Auction<T>::run(const std::vector<Index>& free, std::int64_t 
 template <class T>
 bool Auction<T>::make_bids() {
     read_lists();
-    if (!refresh_lists()) return false;
-    for (Bid& bid : bids_)
-        if (bid.best.column >= 0) bid.price = s_.v[bid.best.column];
-    return true;
+    return refresh_lists();
+}
+
+template <class T>
+void Auction<T>::read(Bid& bid, ListScratch<T>& scratch) {
+    bid.is_decided = read_list(s_, bid.row, scratch, bid.best);
+    if (bid.best.column >= 0) bid.price = s_.v[bid.best.column];
 }
 
 template <class T>
 void Auction<T>::read_lists() {
     const auto count = static_cast<Index>(bids_.size());
-    const auto read = [&](Index begin, Index end, ListScratch<T>& scratch) {
-        for (Index k = begin; k < end; ++k) bids_[k].is_decided = read_list(s_, bids_[k].row, scratch, bids_[k].best);
+    const auto read_piece = [&](Index begin, Index end, ListScratch<T>& scratch) {
+        const auto ask_for = [&](Index k) {
+            if (k < end) s_.lists.ask_for(bids_[k].row);
+        };
+        for (Index k = 0; k < AuctionTuning::kListsAhead; ++k) ask_for(begin + k);
+        for (Index k = begin; k < end; ++k) {
+            ask_for(k + AuctionTuning::kListsAhead);
+            read(bids_[k], scratch);
+        }
     };
     if (count >= AuctionTuning::kAlone)
-        s_.share(count, AuctionTuning::kListsPerPiece, read, [] {});
+        s_.share(count, AuctionTuning::kListsPerPiece, read_piece, [] {});
     else
-        read(0, count, s_.scratch);
+        read_piece(0, count, s_.scratch);
     undecided_.clear();
     for (Index k = 0; k < count; ++k)
         if (!bids_[k].is_decided) undecided_.push_back(k);
@@ -155,7 +169,7 @@ bool Auction<T>::refresh_lists() {
             const Index next = k + 1 < end ? k + 1 : begin + taken_meanwhile;
             if (!refreshed)
                 s_.lists.refresh(bid.row, s_.v.data(), scratch, next < count ? bids_[undecided_[next]].row : -1);
-            read_list(s_, bid.row, scratch, bid.best);
+            read(bid, scratch);
         }
     };
     s_.share(count, piece, refresh, [&] {
@@ -169,6 +183,22 @@ std::vector<Index> Auction<T>::undecided_rows() const {
     std::vector<Index> rows;
     for (const Index k : undecided_) rows.push_back(bids_[k].row);
     return rows;
+}
+
+// In the order of the batch.
+template <class T>
+void Auction<T>::settle() {
+    for (std::size_t k = 0; k < bids_.size(); ++k) {
+        if (k + AuctionTuning::kBidsAhead < bids_.size()) {
+            const Bid& ahead = bids_[k + AuctionTuning::kBidsAhead];
+            const Index j = std::max(ahead.best.column, Index{0});
+            __builtin_prefetch(&s_.v[j], 1);
+            __builtin_prefetch(&s_.col_to_row[j], 1);
+            __builtin_prefetch(&s_.row_to_col[ahead.row], 1);
+            __builtin_prefetch(&s_.u[ahead.row], 1);
+        }
+        settle(bids_[k]);
+    }
 }
 
 // Gives the bid's row its column, or says what becomes of it.

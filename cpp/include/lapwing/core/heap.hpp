@@ -16,6 +16,7 @@ class IndexedHeap {
     explicit IndexedHeap(Index ids) : place_(static_cast<std::size_t>(ids), kAbsent) {}
 
     bool empty() const { return entries_.empty(); }
+    Index top() const { return entries_.front().id; }
     D top_key() const { return entries_.front().key; }
     bool contains(Index id) const { return place_[id] != kAbsent; }
 

@@ -20,7 +20,9 @@
 #include "lapwing/control.hpp"
 #include "lapwing/core/kernels.hpp"
 #include "lapwing/costs/source.hpp"
+#include "lapwing/huge_pages.hpp"
 #include "lapwing/numbers/range.hpp"
+#include "lapwing/prefetch.hpp"
 #include "lapwing/types.hpp"
 
 namespace lapwing {
@@ -43,6 +45,7 @@ class Zeros {
   public:
     explicit Zeros(std::size_t size) : data_(static_cast<T*>(std::calloc(std::max<std::size_t>(size, 1), sizeof(T)))) {
         if (data_ == nullptr) throw std::bad_alloc();
+        ask_for_huge_pages(data_.get(), size * sizeof(T));
     }
     T* data() { return data_.get(); }
     const T* data() const { return data_.get(); }
@@ -88,8 +91,9 @@ struct ListScratch {
 
     explicit ListScratch(const Problem<T>& problem)
         : reader(problem.cost, problem.source), found(problem.cost.cols + 64), value(problem.cost.cols + 64) {}
-    // Takes what another thread's has counted.
+    // Takes what another thread's has counted; a line in which nothing was counted stays in that thread's cache.
     void count(ListScratch& other) {
+        if ((other.lists_read | other.dense_rows_read) == 0) return;
         lists_read += std::exchange(other.lists_read, 0);
         dense_rows_read += std::exchange(other.dense_rows_read, 0);
         pairs_in_boxes += std::exchange(other.pairs_in_boxes, 0);
@@ -119,6 +123,12 @@ class CandidateLists {
     // The cost of column cols(i)[place], as the kernels minimise it.
     T cost(Index i, std::ptrdiff_t place) const { return costs_[at(i) + place]; }
     D tau(Index i) const { return tau_[i]; }
+    // Asks for the list of row i, which is read soon.
+    [[gnu::always_inline]] void ask_for(Index i) const {
+        const auto count = static_cast<std::size_t>(count_[i]);
+        prefetch(cols_.data() + at(i), count);
+        prefetch(costs_.data() + at(i), count);
+    }
     const CoreKernels<T>& kernels() const { return kernels_; }
     // These are rows `first` and on of a problem of so many, whose sums limit the costs (numbers/range.hpp).
     void be_part_of(Index rows, Index first) {

@@ -162,11 +162,12 @@ LAPWING_INLINE Index near_in_box(const PointTerm<T>* terms, Index count, Index r
                                  Index columns, const double* v, double limit, bool below, NearColumn<T>* out,
                                  double base, double* reach, double* farthest) {
     T cost[kBoxColumns];
-    double value[kBoxColumns] = {};
+    double value[kBoxColumns];
     PointKernels<T>::block(terms, count, row, first, cost);
     const double* prices = v + first;
     if (columns < kBoxColumns) {
-        __builtin_memcpy(value, prices, static_cast<std::size_t>(columns) * sizeof(double));
+        std::copy_n(prices, columns, value);
+        std::fill(value + columns, value + kBoxColumns, 0.0);
         prices = value;
     }
     const Vec<double> limits = broadcast<double>(below ? limit : std::min(limit, std::numeric_limits<double>::max()));
@@ -208,6 +209,36 @@ template <class T>
 Index nearer_in_box(const PointTerm<T>* terms, Index count, Index row, bool maximize, Index first, Index columns,
                     const double* v, double limit, NearColumn<T>* out, double base, double* reach, double* farthest) {
     return near_in_box<true>(terms, count, row, maximize, first, columns, v, limit, false, out, base, reach, farthest);
+}
+
+// The k-th smallest value, from 0 on, of no more than kMostToSelect. Quickselect (C. A. R. Hoare, "Algorithm 65: find",
+// 1961) that counts in place of exchanging: no branch tells one value from another.
+template <class T>
+double kth_smallest(const NearColumn<T>* near, Index count, Index k) {
+    double values[kMostToSelect];
+    for (Index t = 0; t < count; ++t) values[t] = near[t].value;
+    const Index whole = (count + kLanes - 1) / kLanes * kLanes;
+    for (Index t = count; t < whole; ++t) values[t] = kInfinity<double>;
+    double low = -kInfinity<double>, high = kInfinity<double>;  // it is between them, or low
+    for (double pivot = values[count / 2];;) {
+        int below = 0, up_to = 0;
+        for (Index t = 0; t < whole; t += kLanes) {
+            const Vec<double> v = load<Vec<double>>(values + t);
+            below += std::popcount(movemask(v < broadcast(pivot)));
+            up_to += std::popcount(movemask(v <= broadcast(pivot)));
+        }
+        if (below <= k && k < up_to) return pivot;
+        (k < below ? high : low) = pivot;
+        unsigned inside = 0;
+        Index at = 0;
+        for (; at < whole; at += kLanes) {
+            const Vec<double> v = load<Vec<double>>(values + at);
+            inside = movemask((v > broadcast(low)) & (v < broadcast(high)));
+            if (inside != 0) break;
+        }
+        if (inside == 0) return low;
+        pivot = values[at + std::countr_zero(inside)];
+    }
 }
 
 }  // namespace LAPWING_TARGET

@@ -20,8 +20,8 @@ struct Tuning {
     static constexpr int32 most_pieces = 4;      // of a row, read without a barrier
     static constexpr uint32 more_ties = 24;      // expected in a window of ties, beyond the number wanted
     static constexpr int32 first_listers = 256;  // threads that list a row at first; THREADS when it is listed again
-    static constexpr int32 held_at_first = 32, held_again = 16;  // columns per thread in registers, at first and again
-    static constexpr int32 packs_ahead = 4;                      // 16-byte loads in flight per thread that reads a row
+    static constexpr int32 held_columns = 32;    // per thread in registers, where a row is listed
+    static constexpr int32 packs_ahead = 4;      // 16-byte loads in flight per thread that reads a row
     static constexpr uint32 full_row_ahead = 4;  // columns in flight per thread that reads all columns of a row
     static constexpr uint32 tie_cols = 4;        // adjacent columns per thread where ties are collected in order
     static constexpr uint32 rank_lanes = 8;      // lanes that rank two candidates together

@@ -7,8 +7,7 @@
 // For the listing of a row: threads of the block, and columns per thread at one time.
 template <bool frozen>
 constexpr int32 kListers = frozen ? Tuning::first_listers : kTeamThreads;
-template <bool frozen>
-constexpr int32 kHeld = frozen ? Tuning::held_at_first : Tuning::held_again;
+constexpr int32 kHeld = Tuning::held_columns;
 
 // Costs of 8 bytes are compared with unrounded prices.
 constexpr bool kNarrowCosts = sizeof(Cost) < 8;
@@ -69,7 +68,7 @@ __device__ inline float next_above(float x) { return x == 0 ? __int_as_float(1) 
 // columns per thread.
 template <bool frozen>
 struct Piece {
-    static constexpr int32 size = kPackSize, held = kHeld<frozen>, packs = held / size;
+    static constexpr int32 size = kPackSize, held = kHeld, packs = held / size;
     int32 begin, cols;
 
     // The first column of a pack of the given thread.
@@ -147,7 +146,7 @@ __device__ inline void load_filter_prices(const State& state, int64 j, FilterPri
 // end of a row the last columns are loaded repeatedly, which saves bounds checks.
 template <bool frozen, bool shifted>
 __device__ inline float load_bounds(const State& state, const Matrix& matrix, const Cost* row, Piece<frozen> piece,
-                                    float (&low)[kHeld<frozen>], bool& maybe_invalid) {
+                                    float (&low)[kHeld], bool& maybe_invalid) {
     using P = Piece<frozen>;
     constexpr int32 size = P::size, together = P::packs < 4 ? P::packs : 4;
     const Filter filter(matrix.maximize);
@@ -224,11 +223,11 @@ __device__ inline void lower_bound(ListScratch& scratch, float least, uint32 sha
 // A bit for each of this thread's columns whose bound is at most `limit`, which is not NaN: the sign of their
 // difference.
 template <bool frozen>
-__device__ inline uint32 mask_within(Piece<frozen> piece, const float (&low)[kHeld<frozen>], float limit) {
+__device__ inline uint32 mask_within(Piece<frozen> piece, const float (&low)[kHeld], float limit) {
     const float most = limit + 0.0f;  // not -0, which would compare as different from 0
     uint32 above = 0;
 #pragma unroll
-    for (int32 k = kHeld<frozen> - 1; k >= 0; --k) above = above << 1 | __float_as_uint(most - low[k]) >> 31;
+    for (int32 k = kHeld - 1; k >= 0; --k) above = above << 1 | __float_as_uint(most - low[k]) >> 31;
     return ~above & piece.mask();
 }
 // The same for columns below a limit.

@@ -145,7 +145,7 @@ LAPWING_NOINLINE __device__ int32 note_pieces(const Cost* row, int32 begin, int3
     const State& state = shared().state;
     const Matrix& matrix = state.matrix;
     ListScratch& scratch = shared().scratch.list;
-    constexpr int32 width = kHeld<false> * kListers<false>, most = Tuning::most_pieces * width;
+    constexpr int32 width = kHeld * kListers<false>, most = Tuning::most_pieces * width;
     __syncthreads();
     for (int32 together = width, next = begin; begin < end; begin = next) {
         const float limit = key_float(scratch.low_bound);
@@ -153,7 +153,7 @@ LAPWING_NOINLINE __device__ int32 note_pieces(const Cost* row, int32 begin, int3
         bool stops = false;
         for (; next < end && next < begin + together && !stops; next += width) {
             const Piece<false> piece = {next, end};
-            float low[kHeld<false>];
+            float low[kHeld];
             float its_least = load_bounds<false, shifted>(state, matrix, row, piece, low, stops);
             stops |= !(its_least > -key_float(kUnbounded));
             if (piece.col(0) >= end) its_least = key_float(kUnbounded);
@@ -207,15 +207,15 @@ __device__ bool filter_row(const Matrix& matrix, int32 i) {
     }
     float limit = kMostFloat;
     uint32 noted = 0;
-    for (int32 begin = head; begin < end; begin += kHeld<frozen> * kListers<frozen>) {
-        if (!frozen && begin == head + kHeld<frozen> * kListers<frozen> && limit < kMostFloat) {
+    for (int32 begin = head; begin < end; begin += kHeld * kListers<frozen>) {
+        if (!frozen && begin == head + kHeld * kListers<frozen> && limit < kMostFloat) {
             begin = note_pieces<shifted>(row, begin, end);
             limit = key_float(scratch.low_bound);
             noted = scratch.noted_before;
             if (begin >= end) break;
         }
         const Piece<frozen> piece = {begin, end};
-        float low[kHeld<frozen>];
+        float low[kHeld];
         float least = load_bounds<frozen, shifted>(state, matrix, row, piece, low, maybe_invalid);
         maybe_invalid |= !(least > -key_float(kUnbounded));
         if (piece.col(0) >= end) least = key_float(kUnbounded);
@@ -249,7 +249,7 @@ __device__ bool filter_row(const Matrix& matrix, int32 i) {
             noted += scratch.noted_late;
         }
         if (noted > Tuning::noted) return false;
-        if (begin + kHeld<frozen> * kListers<frozen> < end) {
+        if (begin + kHeld * kListers<frozen> < end) {
             __syncthreads();
             if (threadIdx.x == 0) {
                 scratch.noted_before = scratch.noted_count = noted;
