@@ -40,10 +40,12 @@ struct AuctionTuning {
     static constexpr std::size_t kFewLost = 32;   // ... and twice as long after one that lost no more than this
     static constexpr double kFewFree = 1.0 / 32;  // a phase ends when no more rows are free than this times sqrt(m)
     static constexpr Index kColumnsABid = 16;     // to look at so many, for dummy rows, takes as long as a bid
-    static constexpr Index kAlone = 64;           // rows in a batch whose lists one thread reads: to share takes longer
-    static constexpr Index kListsAhead = 4;       // rows whose lists are on their way while a list is read
-    static constexpr std::size_t kBidsAhead = 8;  // bids whose columns and rows are on their way while one is settled
-    static constexpr Index kListsPerPiece = 16;   // that a thread reads at a time
+    // Rows in a batch whose lists one thread reads: to share takes longer, the more so where they are in its cache,
+    // since none was listed again for the last batch.
+    static constexpr Index kAlone = 64, kAloneInCache = 512;
+    static constexpr Index kListsPerPiece = 16;    // that a thread reads at a time
+    static constexpr Index kListsAhead = 4;        // rows whose lists are on their way while a list is read
+    static constexpr std::size_t kBidsAhead = 8;   // bids whose columns and rows are on their way while one is settled
     static constexpr Index kCostsPerPiece = 4096;  // in rows that a thread refreshes at a time, at least
 };
 
@@ -80,7 +82,7 @@ class Auction {
     CoreState<T>& s_;
     D epsilon_, dummy_step_;
     std::vector<Bid> bids_;         // of the batch
-    std::vector<Index> undecided_;  // bids whose lists prove no minimum
+    std::vector<Index> undecided_;  // bids of the batch whose lists prove no minimum
     std::vector<Index> bidding_;    // rows that bid next, the last first, before those that have not bid yet
     std::vector<Index> left_;       // rows that stay free
     std::size_t lost_ = 0;          // bids of the batch
@@ -143,7 +145,7 @@ void Auction<T>::read_lists() {
             read(bids_[k], scratch);
         }
     };
-    if (count >= AuctionTuning::kAlone)
+    if (count >= (undecided_.empty() ? AuctionTuning::kAloneInCache : AuctionTuning::kAlone))
         s_.share(count, AuctionTuning::kListsPerPiece, read_piece, [] {});
     else
         read_piece(0, count, s_.scratch);
