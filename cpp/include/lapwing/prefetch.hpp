@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 namespace lapwing {
 
@@ -9,8 +10,10 @@ namespace lapwing {
 // and leaves its calls out.
 template <class U>
 [[gnu::always_inline]] inline void prefetch(const U* from, std::size_t count) {
-    constexpr std::size_t kLine = 64;
-    for (std::size_t k = 0; k < count; k += kLine / sizeof(U)) __builtin_prefetch(from + k);
+    constexpr std::uintptr_t kLine = 64;
+    const auto begin = reinterpret_cast<std::uintptr_t>(from), end = begin + count * sizeof(U);
+    for (std::uintptr_t at = begin / kLine * kLine; at < end; at += kLine)
+        __builtin_prefetch(reinterpret_cast<const void*>(at));
 }
 
 }  // namespace lapwing
