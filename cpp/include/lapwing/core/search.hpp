@@ -124,6 +124,7 @@ SearchOutcome PathSearch<T>::augment(Index source) {
     while (!heap_.empty() && heap_.top_key() < bound_) {
         const D d = heap_.top_key();
         const Index id = heap_.pop();
+        // The next row, unless this one leads to a nearer column.
         if (!heap_.empty() && heap_.top() < s_.columns) s_.lists.ask_for(s_.col_to_row[heap_.top()]);
         if (id < s_.columns) {
             closed_[id] = 1;
