@@ -111,18 +111,18 @@ PyObject* partners_to_numpy(const std::vector<std::int64_t>& row_to_col, std::si
     return array;
 }
 
-// The matched rows in increasing order if `wants_rows`, else their columns; null if there are no partners.
-PyObject* pairs_to_numpy(PyObject* partners, bool wants_rows) {
-    if (partners == nullptr) return nullptr;
+// The matched rows in increasing order, and their columns; null where memory runs out, or if there are no partners.
+std::pair<PyObject*, PyObject*> pairs_to_numpy(PyObject* partners) {
+    if (partners == nullptr) return {nullptr, nullptr};
     const auto* const begin = data_of<std::int64_t>(partners);
     const auto* const end = begin + PyArray_DIM(reinterpret_cast<PyArrayObject*>(partners), 0);
-    const auto free = std::count(begin, end, std::int64_t{-1});
-    PyObject* const array = new_vector(static_cast<npy_intp>(end - begin - free), NPY_INT64);
-    if (array == nullptr) return nullptr;
-    auto* to = data_of<std::int64_t>(array);
+    const auto matched = static_cast<npy_intp>(end - begin - std::count(begin, end, std::int64_t{-1}));
+    PyObject *const rows = new_vector(matched, NPY_INT64), *const cols = new_vector(matched, NPY_INT64);
+    if (rows == nullptr || cols == nullptr) return {rows, cols};
+    auto *row = data_of<std::int64_t>(rows), *col = data_of<std::int64_t>(cols);
     for (const auto* partner = begin; partner != end; ++partner)
-        if (*partner >= 0) *to++ = wants_rows ? partner - begin : *partner;
-    return array;
+        if (*partner >= 0) *row++ = partner - begin, *col++ = *partner;
+    return {rows, cols};
 }
 
 template <class T>
@@ -151,8 +151,8 @@ PyObject* solve_as(PyArrayObject* array, bool maximize, std::optional<double> un
     const Certificate<D>& proof = proven.certificate;
     const std::size_t rows = tall ? proven.v.size() : proven.u.size();
     PyObject* const partners = partners_to_numpy(proven.row_to_col, rows, tall);
-    return as_tuple({partners, pairs_to_numpy(partners, true), pairs_to_numpy(partners, false),
-                     duals_to_numpy(tall ? proven.v : proven.u, maximize),
+    const auto [row_ind, col_ind] = pairs_to_numpy(partners);
+    return as_tuple({partners, row_ind, col_ind, duals_to_numpy(tall ? proven.v : proven.u, maximize),
                      duals_to_numpy(tall ? proven.u : proven.v, maximize), PyBool_FromLong(proof.exact),
                      number(proof.primal), number(proof.dual), number(proof.dual_below), number(proof.gap),
                      number(proof.violation), number(std::int64_t{tall ? proof.violation_col : proof.violation_row}),

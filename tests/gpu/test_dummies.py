@@ -92,8 +92,8 @@ def test_boxes_and_samples(launches, small_samples, shape, price, dtype):
 
 @pytest.mark.parametrize("maximize", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_computed_prices_by_row(launches, small_samples, maximize):
-    x, y = points(130, 128)
-    prices = np.random.default_rng(2).uniform(-0.1 if maximize else 0.001, 0.1, 130)
+    x, y = points(150, 140)
+    prices = np.random.default_rng(2).uniform(-0.1 if maximize else 0.001, 0.1, 150)
     prices[::7] = -np.inf if maximize else np.inf
     asked = {"maximize": maximize, "unmatched_cost": prices}
     assert_optimal(lw.solve(lw.costs.squared_euclidean(x, y), device="cuda", **asked), squared(x, y), **asked)

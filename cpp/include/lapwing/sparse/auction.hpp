@@ -9,6 +9,7 @@
 // rows bid next, so that their costs are on their way from memory before they are read.
 #pragma once
 
+#include "lapwing/prefetch.hpp"
 #include "lapwing/sparse/state.hpp"
 
 namespace lapwing {
@@ -41,15 +42,6 @@ class RowQueue {
     std::size_t first_ = 0, last_ = 0;
     Index size_ = 0;
 };
-
-// Asks for the entries that the next bid of row i reads.
-template <class T>
-void prefetch_entries(SparseState<T>& state, Index i) {
-    constexpr std::ptrdiff_t kLine = 64;
-    const auto* at = reinterpret_cast<const char*>(state.entries(i));
-    const auto* const end = reinterpret_cast<const char*>(state.entries(i) + state.pairs.rows[i].listed);
-    for (; at < end; at += kLine) __builtin_prefetch(at);
-}
 
 // Tells when bids no longer pay.
 class BidsWatch {
@@ -87,7 +79,8 @@ void sparse_auction(SparseState<T>& state, RowQueue& queue, Dual<T> epsilon, std
         if (state.bids >= last || state.control.poll(state.progress)) return;
         if (epsilon == D{0} && watch.is_over(queue.size())) return;
         __builtin_prefetch(&state.pairs.rows[queue.peek(2 * kAhead)]);
-        prefetch_entries(state, queue.peek(kAhead));
+        const Index next = queue.peek(kAhead);
+        prefetch(state.entries(next), static_cast<std::size_t>(state.pairs.rows[next].listed));
         const Index i = queue.pop();
         const BestPair<D> best = best_pair(state, i);
         ++state.bids;

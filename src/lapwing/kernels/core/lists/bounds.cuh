@@ -68,7 +68,7 @@ __device__ inline float next_above(float x) { return x == 0 ? __int_as_float(1) 
 // columns per thread.
 template <bool frozen>
 struct Piece {
-    static constexpr int32 size = kPackSize, held = kHeld, packs = held / size;
+    static constexpr int32 size = kPackSize, packs = kHeld / size;
     int32 begin, cols;
 
     // The first column of a pack of the given thread.
@@ -88,7 +88,7 @@ struct Piece {
     __device__ uint32 mask() const {
         constexpr int32 step = kListers<frozen> * size;
         const int32 left = cols - col(0), there = left <= 0 ? 0 : (left + step - 1) / step * size;
-        return there >= held ? ~0u >> (32 - held) : (1u << there) - 1;
+        return there >= kHeld ? ~0u >> (32 - kHeld) : (1u << there) - 1;
     }
 };
 
@@ -231,10 +231,9 @@ __device__ inline uint32 mask_within(Piece<frozen> piece, const float (&low)[kHe
     return ~above & piece.mask();
 }
 // The same for columns below a limit.
-template <int32 held>
-__device__ inline uint32 mask_below(const float (&low)[held], float limit) {
+__device__ inline uint32 mask_below(const float (&low)[kHeld], float limit) {
     uint32 below = 0;
 #pragma unroll
-    for (int32 k = held - 1; k >= 0; --k) below = below << 1 | __float_as_uint(low[k] - limit) >> 31;
+    for (int32 k = kHeld - 1; k >= 0; --k) below = below << 1 | __float_as_uint(low[k] - limit) >> 31;
     return below;
 }

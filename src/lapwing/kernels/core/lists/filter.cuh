@@ -79,7 +79,7 @@ LAPWING_NOINLINE __device__ uint32 mask_of_window(int32 i, Piece<frozen> piece, 
     constexpr int32 step = kListers<frozen> * P::size;
     const Matrix& matrix = shared().state.matrix;
     const uint32 meant = (below < kWanted ? kWanted - below : 0) + Tuning::more_ties;
-    const uint32 size = min(piece.cols - piece.begin, P::held * kListers<frozen>);
+    const uint32 size = min(piece.cols - piece.begin, kHeld * kListers<frozen>);
     const uint32 width = ties > meant ? size * meant / ties : kTaken;
     if (threadIdx.x == 0 && width < kTaken) {
         Window& window = shared().scratch.list.window;
