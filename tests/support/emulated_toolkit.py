@@ -22,7 +22,7 @@ import numpy as np
 from lapwing.gpu.core import monitor
 from lapwing.gpu.runtime import device, launch, toolkit
 from lapwing.gpu.runtime.programs import PROGRAMS
-from support.emulated_programs import library
+from support.emulated_programs import MOST_THREADS, library
 
 # The size of the emulated GPU: small, so that grids have more than one wave.
 PROCESSORS = 4
@@ -52,6 +52,7 @@ def install(monkeypatch):
 class Kernel:
     def __init__(self, program, variant, name):
         self.library, self.name, self.handle = library(program, variant), name, 1
+        self.most_threads = MOST_THREADS if "THREADS" in program.constants else 1024
         self.occupancy = SimpleNamespace(
             max_active_blocks_per_multiprocessor=lambda block, shared: max(1, 512 // block),
             max_active_clusters=lambda config, stream: 2,
@@ -132,7 +133,7 @@ def run_kernel(stream, config, kernel, *arguments):
         problem = kernel.library.emulate(
             kernel.name.encode(),
             config.grid * (config.cluster or 1),
-            config.block,
+            min(config.block, kernel.most_threads),
             config.shmem_size,
             config.cluster or 1,
             config.is_cooperative,
