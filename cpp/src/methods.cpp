@@ -248,16 +248,18 @@ Solution<Dual<T>> solve_core_or_jv(const Problem<T>& problem, int threads, Contr
     Solution<Dual<T>> solution;
     if (has_caps(problem) && solve_capped(problem, control, solution)) return solution;
     if (solve_padded(problem, control, solution)) return solution;
-    const FewValues few = look_for_few_values(problem, kTiesBesideCore);
+    const FewValues some = look_for_few_values(problem, kTiesBesideJv);
+    const FewValues few = some.ties >= kTiesBesideCore ? some : FewValues{};
     if (solve_by_equal_lines(problem, few, control, solution)) return solution;
-    const bool to_jv = suits_jv(problem) && lists_tell_little(problem), to_phases = to_jv || suits_phases(problem, few);
+    const bool to_jv = suits_jv(problem) && lists_tell_little(problem);
+    const bool to_phases = few && (to_jv || suits_phases(problem, few));
     if (to_phases && solve_in_phases(problem, few, control, solution)) return solution;
     const bool are_few = problem.cost.rows <= kFewRows;
     if (!to_jv && !are_few && solve_one_set(problem, control, solution)) return solution;
     const GiveUp when = are_few ? GiveUp::if_structured : GiveUp::if_unsuited;
     if (!to_jv && solve_by_core(problem, when, threads, control, solution)) return solution;
     const bool tied = control.gave_up_on() == Structure::tied;
-    if (!to_phases && solve_in_phases(problem, few, control, solution)) return solution;
+    if (!to_phases && solve_in_phases(problem, some, control, solution)) return solution;
     if (suits_jv(problem) && solve_by_trials(problem, tied, threads, control, solution)) return solution;
     return solve_hard(problem, threads, control);
 }

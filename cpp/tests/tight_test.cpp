@@ -30,7 +30,9 @@ std::vector<Kind<T>> kinds() {
             {"equal", [](Index, Index, auto&) { return 12.0; }},
             {"repeated rows", [](Index i, Index j, auto&) { return double(i % 3 * 5 + (j + i % 3) % 7); }},
             {"zeros", [](Index, Index, auto& r) { return r() % 20 == 0 ? 0.0 : 1.0; }},
-            {"rows far apart", [](Index i, Index, auto& r) { return 1e6 * i + r() % 50; }}};
+            {"rows far apart", [](Index i, Index, auto& r) { return 1e6 * i + r() % 50; }},
+            {"large ones", [](Index, Index, auto& r) { return r() % 5 < 2 ? 1e6 : static_cast<double>(r() % 50); }},
+            {"large rows", [](Index i, Index, auto& r) { return i % 3 == 0 && r() % 9 ? 1e6 : double(r() % 50); }}};
 }
 
 // Every pair attains its row's minimum of cost - v, by more than rounding, and v is as JvState demands.
@@ -133,30 +135,34 @@ void refuse() {
     };
     const double infinity = kInfinity<double>;
     for (const std::size_t at : {0, 69, 70, 4899})
-        for (const double wrong : {0.5, 0.1, 8192.0, 1e9, 1e300, infinity, -infinity, std::nan(""), -8192.0}) {
+        for (const double wrong : {0.5, 0.1, -infinity, -1e300, std::nan(""), 1e300, 8192.0, infinity, 1e9, -8192.0}) {
             std::vector<double> costs(kSize * kSize, 0.0);
             CHECK(matches(costs, {1, false}) && matches(costs, {10, true}));
             costs[at] = wrong;
-            CHECK(!matches(costs, {1, false}));
-            CHECK(matches(costs, {10, true}) == (wrong == 0.1 || wrong == 0.5));
+            const bool whole = std::abs(wrong) > 1 && wrong > -1e300;  // large ones are left out
+            CHECK(matches(costs, {1, false}) == whole);
+            CHECK(matches(costs, {10, true}) == (whole || wrong == 0.1 || wrong == 0.5));
         }
-    std::vector<std::int64_t> costs(kSize * kSize, 0);
-    for (const std::int64_t wrong :
-         {std::int64_t{8192}, std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()}) {
-        costs[77] = wrong;
-        for (const bool maximize : {false, true}) {
+    for (const bool maximize : {false, true}) {
+        const std::int64_t most = std::numeric_limits<std::int64_t>::max(),
+                           least = std::numeric_limits<std::int64_t>::min();
+        for (const std::int64_t large : {std::int64_t{8192}, most, least}) {
+            std::vector<std::int64_t> costs(kSize * kSize, 0);
+            costs[77] = large;
             Problem<std::int64_t> problem = square(costs, kSize);
             problem.maximize = maximize;
-            CHECK(!match_tight_pairs(problem, {1, false}, control));
+            const bool too_small = maximize ? large == most : large == least;
+            CHECK(match_tight_pairs(problem, {1, false}, control).has_value() == !too_small);
         }
     }
 }
 
 template <class T>
-Unit unit_of(Index n, double scale, std::uint64_t most, bool maximize = false) {
+Unit unit_of(Index n, double scale, std::uint64_t most, bool maximize = false, double large = 0) {
     std::mt19937_64 random(7);
     std::vector<T> costs;
     for (Index k = 0; k < n * n; ++k) costs.push_back(static_cast<T>(static_cast<double>(random() % most) / scale));
+    for (Index k = 0; k < n * n && large > 0; k += 3) costs[k] = static_cast<T>(maximize ? -large : large);
     Problem<T> problem = square(costs, n);
     problem.maximize = maximize;
     return look_for_few_values(problem, 1).unit;
@@ -174,6 +180,9 @@ void look() {
         CHECK(tenths.scale == 10 && tenths.decimal);
         CHECK(unit_of<float>(300, 10, 50, maximize).scale == 0);    // no tenths in float are tenths in double
         CHECK(unit_of<double>(300, 1, 5000, maximize).scale == 0);  // too many values
+        CHECK(unit_of<double>(300, 1, 50, maximize, 1e6).scale == 1);
+        CHECK(unit_of<double>(300, 1, 50, maximize, kInfinity<double>).scale == 1);
+        CHECK(unit_of<double>(300, 1, 50, maximize, 10'000).scale == 0);  // neither small nor far above
         CHECK(unit_of<double>(300, 7, 50, maximize).scale == 0);
         CHECK(unit_of<std::int64_t>(200, 1, 50, maximize).scale == 0);  // too few rows
     }

@@ -101,10 +101,36 @@ def test_forbidden_pairs_and_prices():
     padded = np.concatenate([cost, np.where(np.eye(500) > 0, 17.0, 1e6)], axis=1)
     assert result.objective == padded[linear_sum_assignment(padded)].sum() and result.certificate.exact
     cost[rng.random((500, 500)) < 0.3] = np.inf
-    assert assert_right(cost, by_phases=False).certificate.exact
+    assert assert_right(cost, by_phases=True).certificate.exact
     cost[:, 7] = np.inf
     with pytest.raises(lw.InfeasibleError):
         lw.solve(cost)
+
+
+def flights(rng, shape):
+    """Minutes between an arrival and a departure, and whether these can be one aircraft's."""
+    gap = rng.integers(0, 1440, shape[1]) - rng.integers(0, 1440, (shape[0], 1))
+    return gap, gap >= 30
+
+
+@pytest.mark.parametrize("large", [1e5, 1e6, 1e9, 1e300, np.inf, 2**31 - 1, 2**40])
+@pytest.mark.parametrize("shape", [(900, 900), (800, 900), (500, 1000), (900, 700)])
+@pytest.mark.parametrize("maximize", [False, True])
+def test_pairs_that_cost_far_more(shape, large, maximize):
+    """Some rows have no other pairs, or not enough of them: then the large ones take part."""
+    rng = np.random.default_rng(12)
+    gap, feasible = flights(rng, shape)
+    dtype = np.int64 if isinstance(large, int) else np.float64
+    nearby = np.abs(np.arange(shape[0])[:, None] * shape[1] // shape[0] - np.arange(shape[1])) < 2
+    for allowed in (feasible | nearby, feasible):
+        cost = np.where(allowed, gap % 1440, large).astype(dtype)
+        if maximize:
+            cost = -cost
+        if not np.isfinite(large) and allowed is feasible:
+            with pytest.raises(lw.InfeasibleError):
+                lw.solve(cost, maximize=maximize)
+        else:
+            assert_right(cost, maximize=maximize)
 
 
 @pytest.mark.parametrize("n", [600, 1100])

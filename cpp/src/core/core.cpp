@@ -295,7 +295,7 @@ double Solver<T>::probe(Sample<T>& sample, CoreState<T>& part, CoreState<T>& who
     const bool held = whole.problem.source == nullptr || whole.problem.source->owners() == nullptr;
     regret_works_ = held && !sample.stratified && regret_error(part) < StartTuning::kRegretError;
     const bool far_apart = regret_works_ && moved > StartTuning::kFarApart;
-    if (regret_works_ && !far_apart) return 0;
+    if (regret_works_ && !far_apart && general_) return 0;
     if (control_.give_up_on(far_apart ? Structure::far_apart : general_ ? Structure::general : Structure::tied))
         whole.most_reads = CoreState<T>::kGivenUp;
     if (regret_works_ || whole.has_read_too_much()) return 0;

@@ -4,14 +4,18 @@
 #include <cstddef>
 #include <vector>
 
+#include "lapwing/costs/contiguous.hpp"
 #include "lapwing/costs/rewritten.hpp"
 #include "lapwing/methods.hpp"
+#include "lapwing/reductions/equal_lines.hpp"
 
 #define LAPWING_TARGET_INCLUDE "lapwing/exact/subtract.inc.hpp"
 #include "lapwing/simd/foreach_target.hpp"
 
 namespace lapwing {
 namespace {
+
+constexpr double kJvReads = 16;  // of each row, before core's lists replace rows
 
 // The costs of a problem, as minimised, less duals.
 template <class T>
@@ -39,6 +43,11 @@ class RestSource final : public RewrittenCosts<T, double> {
     const RefineRequest& duals_;
 };
 
+Solution<double> solve_rest(const Problem<double>& rest, const RefineRequest& request, Control& control) {
+    const std::vector<double> zero_prices(static_cast<std::size_t>(rest.cost.cols));
+    return solve_core<double>(rest, zero_prices.data(), request.threads, control, {}, request.start_rows);
+}
+
 }  // namespace
 
 template <class T>
@@ -46,8 +55,14 @@ Solution<double> refine(const Problem<T>& problem, const RefineRequest& request,
     const Index n = problem.cost.cols;
     const RestSource<T> source(problem, request);
     const Problem<double> rest{{nullptr, problem.cost.rows, n, n, 1}, false, nullptr, &source};
-    const std::vector<double> zero_prices(static_cast<std::size_t>(n));
-    return solve_core<double>(rest, zero_prices.data(), request.threads, control, {}, request.start_rows);
+    if (!ContiguousCopy<double>::fits(rest)) return solve_rest(rest, request, control);
+    const ContiguousCopy<double> copy(rest);
+    Solution<double> solution;
+    if (has_equal_lines(copy.problem()) && solve_equal_lines(copy.problem(), control, solution)) return solution;
+    if (rest.cost.rows <= kJvOrCoreMaxRows &&
+        solve_jv_within(copy.problem(), kJvReads * n, control, solution, JvStart::zero))
+        return solution;
+    return solve_rest(copy.problem(), request, control);
 }
 
 template Solution<double> refine(const Problem<float>&, const RefineRequest&, Control&);

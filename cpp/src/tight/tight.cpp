@@ -62,6 +62,16 @@ class Phases {
                 return false;
         }
     }
+    // Rows whose pair costs more than it seems are free again. Whether there are any.
+    bool release_large() {
+        const std::size_t before = free_.size();
+        for (Index i = 0; i < given_; ++i)
+            if (row_to_col_[i] >= 0 && costs(i)[row_to_col_[i]] == kMostSmall) {
+                row_to_col_[i] = -1;
+                free_.push_back(i);
+            }
+        return free_.size() > before;
+    }
     Index count() const { return count_; }
     bool is_worth_keeping() const {
         return rows_ == given_ && static_cast<Index>(free_.size()) <= rows_ / kWorthKeeping;
@@ -290,8 +300,9 @@ std::optional<TightPairs<Dual<T>>> match_tight_pairs(const Problem<T>& problem, 
     const Index rows = problem.cost.rows, cols = problem.cost.cols;
     Phases phases(rows, cols);
     if (!fill(problem, unit, control, phases)) return {};
-    const bool all = phases.run(control);
+    const bool ran = phases.run(control), released = phases.release_large(), all = ran && !released;
     if (!all && !phases.is_worth_keeping()) return {};
+    if (released && rows != cols) return {};  // prices of free columns are zero
     TightPairs<D> pairs{{std::vector<D>(cols), phases.row_to_col()}, all, phases.count()};
     std::ranges::transform(phases.v(), pairs.state.v.begin(),
                            [&](int v) { return static_cast<D>(v) / static_cast<D>(unit.scale); });

@@ -18,6 +18,8 @@ constexpr Index kCosts = kPieces * kLength;
 constexpr double kAbound = 1.5;                // pairs of a row that have the least cost of all, by ln(cols) ...
 constexpr Index kLines = 4;                    // ... in each of some
 constexpr double kLargest = 0x1p50;            // in units
+constexpr Index kSmallShare = 8;               // one cost in so many, at least, is no large one
+constexpr double kFarAbove = 2;                // times as far from the least are large costs as small ones may be
 constexpr double kBinary[] = {1, 4, 16, 256};  // scales of floating-point costs
 constexpr double kDecimal[] = {10, 100, 1000, 10'000};  // and of doubles
 
@@ -57,19 +59,21 @@ bool abounds(const Problem<T>& problem, double cost) {
     return true;
 }
 
-// Zero where they are too many.
+// Infinity where they are too many, zero where it is not a number, or too many below zero.
 double in_units(double cost, double scale) {
     const double units = cost * scale;
-    if (!(std::abs(units) <= kLargest)) return 0;
+    if (units > kLargest) return kInfinity<double>;
+    if (!(units >= -kLargest)) return 0;
     return static_cast<double>(static_cast<std::int64_t>(units + (units < 0 ? -0.5 : 0.5)));
 }
 
-// The first unit of which all of these are multiples.
+// The first unit of which all of these are multiples, but for those that are too large.
 template <class T>
 Unit unit_of(std::span<const double> costs) {
     const auto fits = [&](Unit unit) {
         return std::all_of(costs.begin(), costs.end(), [&](double cost) {
             const double units = in_units(cost, unit.scale);
+            if (units == kInfinity<double>) return true;
             return unit.decimal ? units / unit.scale == cost : units == cost * unit.scale;
         });
     };
@@ -95,15 +99,21 @@ FewValues look_for_few_values(const Problem<T>& problem, double fewest_ties) {
     for (Index piece = 1; piece < kPieces; ++piece) read(problem, piece, costs.data() + piece * kLength);
     const Unit unit = unit_of<T>(costs);
     if (unit.scale == 0) return {};
-    const auto [least, greatest] = std::minmax_element(costs.begin(), costs.end());
-    const double low = in_units(*least, unit.scale);
-    if (!(in_units(*greatest, unit.scale) - low <= kMostSmall)) return {};
+    const double least = *std::min_element(costs.begin(), costs.end()), low = in_units(least, unit.scale);
+    if (low == kInfinity<double>) return {};
     std::array<std::uint16_t, kMostSmall + 1> count{};
-    double same = 0;  // pairs of costs
-    for (const double cost : costs) same += count[static_cast<std::size_t>(in_units(cost, unit.scale) - low)]++;
-    const double ties = same * 2 / (kCosts * (kCosts - 1.0)) * cols;
+    double same = 0, small = 0;  // pairs of small costs that are equal; small costs
+    for (const double cost : costs) {
+        const double above = in_units(cost, unit.scale) - low;
+        if (above > kFarAbove * kMostSmall) continue;
+        if (above > kMostSmall) return {};
+        same += count[static_cast<std::size_t>(above)]++;
+        small += 1;
+    }
+    if (small * kSmallShare < kCosts) return {};
+    const double ties = same * 2 / (small - 1) * cols / kCosts;
     if (ties < fewest_ties) return {};
-    return {unit, ties, abounds(problem, *least)};
+    return {unit, ties, abounds(problem, least)};
 }
 
 template FewValues look_for_few_values(const Problem<float>&, double);

@@ -5,7 +5,8 @@
 // rounding, and rounded once. They are solved from prices of zero, in float64: most matched pairs are near zero then,
 // and so are the new duals, with digits of their own. The sums of the old and the new duals are those of the problem.
 // Each time, some sixteen more digits are right. Only square problems: elsewhere free columns would need a price of
-// zero in the sum. Cost. A pass over the costs to list all rows, and searches for the rows that rounding has misled.
+// zero in the sum. Cost. A pass over the costs to list all rows, and searches for the rows that rounding has misled; of
+// what fits in a small copy, a transport where lines are equal, and a few reads of each row where rows are few.
 // Reference: A. M. Gleixner, D. E. Steffy, K. Wolter, "Iterative refinement for linear programming", INFORMS Journal on
 // Computing 28 (2016); here the assignment is kept, too, where it is tight.
 #pragma once

@@ -116,25 +116,24 @@ bool make_small(const T* row, Index n, bool maximize, Unit unit, Index padded, S
         if constexpr (std::is_floating_point_v<D>) return maximize ? -x : x;
         return (Vec<D>)(maximize ? ~(Lanes)x : (Lanes)x);  // -x - 1, which cannot overflow
     };
-    Vec<D> least = in_units<D>(vector(0), unit), greatest = least;
+    // Whole numbers so small have exact differences, and integers none that overflow.
+    constexpr D kMost = static_cast<D>(std::int64_t{1} << 50);
+    Vec<D> least = in_units<D>(vector(0), unit);
     Lanes wrong{};
     for (Index j = 0; j < n; j += kLanes) {
         const Vec<D> cost = vector(j), units = in_units<D>(cost, unit);
-        wrong |= differ<D>(units, cost, unit);
+        wrong |= differ<D>(units, cost, unit) & ~(Lanes)(units > broadcast(kMost));
         least = vmin(least, units);
-        greatest = vmax(greatest, units);
     }
-    D low = least[0], high = greatest[0];
+    D low = least[0];
     for (int l = 0; l < kLanes; ++l) {
         if (wrong[l] != 0) return false;
         low = least[l] < low ? least[l] : low;
-        high = greatest[l] > high ? greatest[l] : high;
     }
-    // Whole numbers so small have exact differences, and integers none that overflow.
-    constexpr D kMost = static_cast<D>(std::int64_t{1} << 50);
-    if (!(low >= -kMost && high <= kMost && high - low <= kMostSmall)) return false;
+    if (!(low >= -kMost && low <= kMost)) return false;
+    const Vec<D> most = broadcast(low + kMostSmall);
     for (Index j = 0; j < n; j += kLanes) {
-        const Vec<D> units = in_units<D>(vector(j), unit) - broadcast(low);
+        const Vec<D> units = vmin(in_units<D>(vector(j), unit), most) - broadcast(low);
         Narrow narrow;
         if constexpr (std::is_floating_point_v<D>) {
             using Middle = typename VectorOf<std::int32_t, kLanes>::type;

@@ -17,9 +17,11 @@
 // rows, dummy rows make the problem square. Their costs are zero, and column minima do not count them: else they would
 // be as good as prices of zero, for which rows fight.
 //
-// Whole multiples of a unit (a power of two, or 10^-1 to 10^-4 of doubles) that lie close enough together in each row
-// become integers of 16 bits, once. So a pass over a row reads a quarter of the memory of doubles, takes four times as
-// many costs at a time, and is exact. Tight pairs are bits, a row of a matrix of bits for each row.
+// Whole multiples of a unit (a power of two, or 10^-1 to 10^-4 of doubles) become integers of 16 bits, once. So a pass
+// over a row reads a quarter of the memory of doubles, takes four times as many costs at a time, and is exact. Tight
+// pairs are bits, a row of a matrix of bits for each row. Costs too far above their row's least, and infinite ones,
+// become the largest such integer. That makes no cost larger, so an answer that uses none of them is optimal; rows that
+// do use one are free at the end.
 //
 // Complexity. A phase reads the rows that it reaches twice, O(rows cols), and matches at least one row more. With costs
 // from 0 to C there are O(sqrt(rows C)) phases where D is the nearest distance, since that grows in each. Measured: 2
@@ -72,7 +74,7 @@ struct TightPairs {
 };
 
 // Prices and pairs of an optimal answer, or of a part of one, for jv to go on from. None if costs prove not to be
-// multiples of the unit, or to lie too far apart, or if the phases would be too many and most rows are still free.
+// multiples of the unit, or if the phases would be too many and most rows are still free.
 // Memory: 17 bits for each pair.
 template <class T>
 std::optional<TightPairs<Dual<T>>> match_tight_pairs(const Problem<T>& problem, Unit unit, Control& control);
