@@ -31,8 +31,8 @@ struct SmallKernels {
 };
 SmallKernels small_kernels();
 
-// out[j] = cost less the row's least cost, in units, a whole number; kMostSmall where that is more, and beyond the end of
-// the row. False where the costs are no whole numbers, or the least one is too large. Of integers the unit is 1.
+// out[j] = cost less the row's least cost, in units, a whole number; kMostSmall where that is more, and beyond the end
+// of the row. False where the costs are no whole numbers, or the least one is too large. Of integers the unit is 1.
 template <class T>
 bool make_small(const T* row, Index n, bool maximize, Unit unit, Index padded, Small* out);
 
