@@ -338,6 +338,42 @@ def persistence(rng: Generator, n: int) -> Matrix:
     return cost
 
 
+def times_around(rng: Generator, n: int, minutes: int = 0) -> Matrix:
+    """Return the time of a day from one event to the next other one, in days or in whole minutes."""
+    first, second = rng.random((n, 1)), rng.random(n)
+    if minutes:
+        return (np.floor(minutes * second) - np.floor(minutes * first)) % minutes
+    return (second - first) % 1.0
+
+
+def rotations(rng: Generator, n: int) -> Matrix:
+    """Return minutes on the ground between a flight and the next one of its aircraft; 1e6 where these are too few."""
+    ground = rng.integers(20, 1640, n) - rng.integers(0, 1440, (n, 1))
+    return np.where(ground >= 30, ground, 1e6)
+
+
+def moved_or_replaced(rng: Generator, n: int) -> Matrix:
+    """Return distances of points, or what it costs to delete the one and to insert the other if that is less."""
+    reach = 2 / np.sqrt(n)
+    return np.minimum(np.sqrt(plane(rng, n)), reach * (rng.random((n, 1)) + rng.random(n)))
+
+
+def by_a_hub(rng: Generator, n: int) -> Matrix:
+    """Return distances within sixteen districts; between them the way is by the centre of all."""
+    x, y = rng.random((n, 2)), rng.random((n, 2))
+    to_hub = [np.hypot(*(points - 0.5).T) for points in (x, y)]
+    district = [(4 * points).astype(int) @ [1, 4] for points in (x, y)]
+    apart = district[0][:, None] != district[1]
+    return np.where(apart, to_hub[0][:, None] + to_hub[1] + 0.1, distances(x, y))
+
+
+def categories(rng: Generator, n: int) -> Matrix:
+    """Return distances of categories, some frequent; those of a category from itself are zero but for rounding."""
+    places = rng.normal(size=(60, 20))
+    of = (rng.zipf(1.5, 2 * n) - 1) % 60
+    return distances(places[of[:n]], places[of[n:]])
+
+
 def rooms(rng: Generator, n: int) -> Matrix:
     """Return distances of people from rooms with room for twenty."""
     return distances(rng.random((n, 2)), rng.random((n // 20 + 1, 2))[np.arange(n) // 20])
@@ -451,6 +487,15 @@ CLASSES: dict[str, Maker] = {
     "tracks, forbidden dummies": partial(tracks, other=np.inf),
     "tracks, dear dummies": partial(tracks, other=100.0),
     "rooms of twenty": rooms,
+    "hours around the clock": times_around,
+    "minutes around the clock": partial(times_around, minutes=1440),
+    "aircraft rotations": rotations,
+    "moved or replaced": moved_or_replaced,
+    "min(d, 0.03) and offsets": lambda rng, n: (
+        np.minimum(np.sqrt(plane(rng, n)), 0.03) + rng.random((n, 1)) + rng.random(n)
+    ),
+    "distances by a hub": by_a_hub,
+    "categories that repeat": categories,
     "dates": lambda rng, n: differences(np.sort(rng.integers(0, 3650, n)), rng.integers(0, 3650, n)) // 7,
     # noise, shapes
     "uniform": lambda rng, n: rng.random((n, n)),

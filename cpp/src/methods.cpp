@@ -13,6 +13,7 @@
 #include "lapwing/reductions/capped.hpp"
 #include "lapwing/reductions/equal_lines.hpp"
 #include "lapwing/reductions/padded.hpp"
+#include "lapwing/reductions/separable.hpp"
 #include "lapwing/reductions/turned.hpp"
 #include "lapwing/tight/tight.hpp"
 
@@ -29,8 +30,9 @@ template <class T>
 double root_of_rows(const Problem<T>& problem) {
     return std::sqrt(static_cast<double>(problem.cost.rows));
 }
-// The fewest ties (FewValues) of costs that phases match: where jv is the method otherwise, and where core is.
-constexpr double kTiesBesideJv = 0.5, kTiesBesideCore = 1.25;
+// The fewest ties (FewValues) of costs that phases match: where jv is the method otherwise; where core is; and where a
+// sample tells that many pairs tie under optimal duals.
+constexpr double kTiesBesideJv = 0.5, kTiesBesideCore = 1.25, kTiesOfTied = 0.1;
 // Whether phases take no longer than core where that does well: their costs, of two bytes, stay in a cache, or many
 // tie.
 template <class T>
@@ -231,6 +233,7 @@ Solution<Dual<T>> solve_jv_or_core(const Problem<T>& problem, int threads, Contr
     const FewValues few = look_for_few_values(problem, kTiesBesideJv);
     if (solve_by_equal_lines(problem, few, control, solution)) return solution;
     if (solve_in_phases(problem, few, control, solution)) return solution;
+    if (solve_separable(problem, most_below_cap(problem), control, solution)) return solution;
     if (solve_jv_in_time(problem, kFirstJvReads, control, solution)) return solution;
     if (!lists_tell_little(problem) && solve_core_within(problem, threads, control, solution, GiveUp::if_hard))
         return solution;
@@ -248,18 +251,19 @@ Solution<Dual<T>> solve_core_or_jv(const Problem<T>& problem, int threads, Contr
     Solution<Dual<T>> solution;
     if (has_caps(problem) && solve_capped(problem, control, solution)) return solution;
     if (solve_padded(problem, control, solution)) return solution;
-    const FewValues some = look_for_few_values(problem, kTiesBesideJv);
+    const FewValues some = look_for_few_values(problem, kTiesOfTied);
     const FewValues few = some.ties >= kTiesBesideCore ? some : FewValues{};
     if (solve_by_equal_lines(problem, few, control, solution)) return solution;
     const bool to_jv = suits_jv(problem) && lists_tell_little(problem);
     const bool to_phases = few && (to_jv || suits_phases(problem, few));
     if (to_phases && solve_in_phases(problem, few, control, solution)) return solution;
+    if (solve_separable(problem, kMostBelowCap, control, solution)) return solution;
     const bool are_few = problem.cost.rows <= kFewRows;
     if (!to_jv && !are_few && solve_one_set(problem, control, solution)) return solution;
     const GiveUp when = are_few ? GiveUp::if_structured : GiveUp::if_unsuited;
     if (!to_jv && solve_by_core(problem, when, threads, control, solution)) return solution;
     const bool tied = control.gave_up_on() == Structure::tied;
-    if (!to_phases && solve_in_phases(problem, some, control, solution)) return solution;
+    if (!to_phases && (tied || some.ties >= kTiesBesideJv) && solve_in_phases(problem, some, control, solution)) return solution;
     if (suits_jv(problem) && solve_by_trials(problem, tied, threads, control, solution)) return solution;
     return solve_hard(problem, threads, control);
 }

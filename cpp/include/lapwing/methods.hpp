@@ -35,7 +35,8 @@ bool solve_jv_within(const Problem<T>& problem, JvLimit limit, Control& control,
 // Up to kDirectMaxRows rows solve_jv; where costs have a cap, within kReadsOfCapped reads a row, and then solve_capped
 // (reductions/capped.hpp). Beyond, solve_capped where costs have a cap, sparse pairs where the matrix is padded with
 // dummies (reductions/padded.hpp), a transport where lines are equal (reductions/equal_lines.hpp), phases where costs
-// have few values (tight/tight.hpp), solve_jv, and solve_core if its searches prove hard. Where lists carry no
+// have few values (tight/tight.hpp), sparse pairs where the others are sums (reductions/separable.hpp), solve_jv, and
+// solve_core if its searches prove hard. Where lists carry no
 // information, because many rows are tied or costs span many magnitudes (poor_lists.hpp), solve_core would read rows
 // again and again: solve_jv within a larger budget and solve_ssp, whose time hardly depends on the costs, replace it.
 // For sizes at which a matrix stays in the cache, jv is up to ten times as fast as core, and core ten times as fast on
@@ -52,11 +53,11 @@ inline constexpr double kReadsOfCapped = 10;
 inline constexpr Index kJvOrCoreMaxRows = 1024;
 
 // For larger ones: solve_capped where costs have a cap, sparse pairs where the matrix is padded, a transport where
-// lines are equal, phases where costs have few values, unless core does well; else solve_core, unless lists tell
-// nothing; but solve_jv first where a small sample tells that many pairs tie, for up to 1536 rows where it tells of any
-// structure, and where rows and columns are the same things. Where solve_core reads much, solve_jv tries, once, before
-// it goes on. Where that proves hard: trials of solve_jv and solve_ssp,
-// then solve_jv within a larger budget, and solve_ssp at last; plain paths in place of the former three where jv would
+// lines are equal, phases where costs have few values, unless core does well, sparse pairs where others are sums; else
+// solve_core, unless lists tell nothing; but phases and solve_jv first where a small sample tells that many pairs tie,
+// solve_jv for up to 1536 rows where it tells of any structure, and where rows and columns are the same things. Where
+// solve_core reads much, solve_jv tries, once, before it goes on. Where that proves hard: trials of solve_jv and
+// solve_ssp, then solve_jv within a larger budget, and solve_ssp at last; plain paths in place of the former three where jv would
 // need a copy of the matrix.
 template <class T>
 Solution<Dual<T>> solve_core_or_jv(const Problem<T>& problem, int threads, Control& control);
