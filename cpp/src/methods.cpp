@@ -263,7 +263,8 @@ Solution<Dual<T>> solve_core_or_jv(const Problem<T>& problem, int threads, Contr
     const GiveUp when = are_few ? GiveUp::if_structured : GiveUp::if_unsuited;
     if (!to_jv && solve_by_core(problem, when, threads, control, solution)) return solution;
     const bool tied = control.gave_up_on() == Structure::tied;
-    if (!to_phases && (tied || some.ties >= kTiesBesideJv) && solve_in_phases(problem, some, control, solution)) return solution;
+    if (!to_phases && (tied || some.ties >= kTiesBesideJv) && solve_in_phases(problem, some, control, solution))
+        return solution;
     if (suits_jv(problem) && solve_by_trials(problem, tied, threads, control, solution)) return solution;
     return solve_hard(problem, threads, control);
 }
