@@ -57,8 +57,8 @@ inline constexpr Index kJvOrCoreMaxRows = 1024;
 // solve_core, unless lists tell nothing; but phases and solve_jv first where a small sample tells that many pairs tie,
 // solve_jv for up to 1536 rows where it tells of any structure, and where rows and columns are the same things. Where
 // solve_core reads much, solve_jv tries, once, before it goes on. Where that proves hard: trials of solve_jv and
-// solve_ssp, then solve_jv within a larger budget, and solve_ssp at last; plain paths in place of the former three where
-// jv would need a copy of the matrix.
+// solve_ssp, then solve_jv within a larger budget, and solve_ssp at last; plain paths in place of the former three
+// where jv would need a copy of the matrix.
 template <class T>
 Solution<Dual<T>> solve_core_or_jv(const Problem<T>& problem, int threads, Control& control);
 
