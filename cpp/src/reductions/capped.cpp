@@ -1,6 +1,7 @@
 #include "lapwing/reductions/capped.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <vector>
 
@@ -232,6 +233,22 @@ bool has_caps(const Problem<T>& problem, Index most) {
 }
 
 template <class T>
+bool tie_below_caps(const Problem<T>& problem) {
+    constexpr Index kSampled = 3, kMany = 64;
+    std::array<Dual<T>, kMany> costs;
+    CapReader<T> row(problem);
+    Index distinct = 0;
+    for (Index t = 0; t < kSampled; ++t) {
+        const auto i = static_cast<Index>((std::int64_t{t} * 2 + 1) * problem.cost.rows / (2 * kSampled));
+        if (!row.read(i) || row.below < kMany) return false;
+        std::copy_n(row.costs(), kMany, costs.begin());
+        std::sort(costs.begin(), costs.end());
+        distinct += static_cast<Index>(std::unique(costs.begin(), costs.end()) - costs.begin());
+    }
+    return 4 * distinct < 3 * kSampled * kMany;
+}
+
+template <class T>
 bool solve_capped(const Problem<T>& problem, Control& control, Solution<Dual<T>>& solution, bool* are_small) {
     using D = Dual<T>;
     CappedPairs<T> capped;
@@ -264,6 +281,7 @@ bool solve_far_capped(const Problem<T>& problem, Control& control, Solution<doub
 
 #define LAPWING_CAPPED(T)                             \
     template bool has_caps(const Problem<T>&, Index); \
+    template bool tie_below_caps(const Problem<T>&);  \
     template bool solve_capped(const Problem<T>&, Control&, Solution<Dual<T>>&, bool*);
 LAPWING_CAPPED(float)
 LAPWING_CAPPED(double)

@@ -30,6 +30,10 @@ inline constexpr Index kMostBelowCap = 512;
 template <class T>
 bool has_caps(const Problem<T>& problem, Index most = kMostBelowCap);
 
+// Whether many pairs of a few of these rows are below their caps, and many of them cost the same as others of the row.
+template <class T>
+bool tie_below_caps(const Problem<T>& problem);
+
 // The multiples of M in duals, [rows] and [cols], where all caps are one number M far above all other costs.
 struct LargeParts {
     std::vector<double> u, v;
