@@ -244,7 +244,7 @@ Solution<Dual<T>> solve_jv_or_core(const Problem<T>& problem, int threads, Contr
     if (solve_in_phases(problem, few, control, solution)) return solution;
     if (solve_separable(problem, most_below_cap(problem), control, solution)) return solution;
     if (solve_jv_in_time(problem, kFirstJvReads, control, solution)) return solution;
-    if (!lists_tell_little(problem) && solve_core_within(problem, threads, control, solution, GiveUp::if_hard))
+    if (!lists_tell_little(problem) && solve_core_within(problem, threads, control, solution, GiveUp::if_unsuited))
         return solution;
     return solve_hard(problem, threads, control);
 }
