@@ -81,6 +81,10 @@ void leave_others() {
     for (Index i = 0; i < kSize; ++i)
         for (Index j = 0; j < kSize; j += 3) costs[static_cast<std::size_t>(i * kSize + (i + j) % kSize)] -= 1;
     CHECK(!solve_separable(problem, 512, control, solution));  // a third of all pairs costs less
+    for (const double wrong : {std::nan(""), kInfinity<double>}) {
+        std::vector<double> others(costs.size(), wrong);
+        CHECK(!solve_separable(Problem<double>{{others.data(), kSize, kSize, kSize, 1}}, 512, control, solution));
+    }
     const std::vector<double> prices(static_cast<std::size_t>(kSize), 0.0);
     CHECK(!solve_separable(Problem<double>{problem.cost, false, prices.data()}, 512, control, solution));
     CHECK(!solve_separable(Problem<double>{{costs.data(), kSize - 1, kSize, kSize, 1}}, 512, control, solution));

@@ -24,9 +24,10 @@ def deletions(n, dtype="float64", seed=0, reach=0.05, offsets=0.0):
     return cost.astype(dtype)
 
 
-def assert_right(cost, maximize=False):
+def assert_right(cost, maximize=False, pairs=None):
+    """`pairs`: SciPy's, if they are known."""
     result = lw.solve(cost, maximize=maximize, threads=1)
-    best = cost[linear_sum_assignment(cost, maximize)].sum(dtype="float64")
+    best = cost[pairs or linear_sum_assignment(cost, maximize)].sum(dtype="float64")
     assert result.objective == pytest.approx(best, rel=1e-12)
     assert_optimal(result, cost, maximize=maximize)
     pairs = lw.linear_sum_assignment(cost, maximize)
@@ -34,12 +35,13 @@ def assert_right(cost, maximize=False):
     return result
 
 
-@pytest.mark.parametrize("n", [390, 700, 1300])
+@pytest.mark.parametrize("n", [390, 1030])
 @pytest.mark.parametrize("offsets", [0.0, 1.0, -1000.0])
 def test_against_scipy(n, offsets):
     cost = deletions(n, offsets=offsets)
+    pairs = linear_sum_assignment(cost)
     for given_cost, maximize in ((cost, False), (-cost, True), (np.asfortranarray(cost) + 1, False)):
-        assert "separable" in assert_right(given_cost, maximize).statistics
+        assert "separable" in assert_right(given_cost, maximize, pairs).statistics
 
 
 @pytest.mark.parametrize("dtype", ["float32", "int32", "int64", "int16"])

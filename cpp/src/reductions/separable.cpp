@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <optional>
 #include <type_traits>
 #include <vector>
 
@@ -50,6 +49,7 @@ bool may_be_separable(const MatrixView<T>& cost) {
         const auto one = static_cast<double>(cost.at(cost.rows / 3, j)),
                    other = static_cast<double>(cost.at(cost.rows / 2, j));
         apart[t] = one - other;
+        if (!std::isfinite(apart[t])) return false;
         largest = std::max({largest, std::fabs(one), std::fabs(other)});
     }
     std::sort(apart.begin(), apart.end());
