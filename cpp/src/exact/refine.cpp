@@ -15,7 +15,8 @@
 namespace lapwing {
 namespace {
 
-constexpr double kJvReads = 16;  // of each row, before core's lists replace rows
+constexpr std::size_t kMostBytesOfEqual = std::size_t{1} << 27;  // of a copy where lines are equal
+constexpr double kJvReads = 16;                                  // of each row, before core's lists replace rows
 
 // The costs of a problem, as minimised, less duals.
 template <class T>
@@ -55,10 +56,13 @@ Solution<double> refine(const Problem<T>& problem, const RefineRequest& request,
     const Index n = problem.cost.cols;
     const RestSource<T> source(problem, request);
     const Problem<double> rest{{nullptr, problem.cost.rows, n, n, 1}, false, nullptr, &source};
-    if (!ContiguousCopy<double>::fits(rest)) return solve_rest(rest, request, control);
-    const ContiguousCopy<double> copy(rest);
+    using Copy = ContiguousCopy<double>;
+    const bool repeats = has_equal_lines(problem);
+    if (!Copy::fits(rest, repeats ? kMostBytesOfEqual : Copy::kMostBytes)) return solve_rest(rest, request, control);
+    const Copy copy(rest);
     Solution<double> solution;
-    if (has_equal_lines(copy.problem()) && solve_equal_lines(copy.problem(), control, solution)) return solution;
+    if (repeats && has_equal_lines(copy.problem()) && solve_equal_lines(copy.problem(), control, solution))
+        return solution;
     if (rest.cost.rows <= kJvOrCoreMaxRows &&
         solve_jv_within(copy.problem(), kJvReads * n, control, solution, JvStart::zero))
         return solution;

@@ -18,9 +18,9 @@ class ContiguousCopy {
     static bool is_of_use(const Problem<T>& problem) {
         return problem.source == nullptr && problem.cost.col_stride != 1 && fits(problem);
     }
-    static bool fits(const Problem<T>& problem) {
+    static bool fits(const Problem<T>& problem, std::size_t most_bytes = kMostBytes) {
         return static_cast<std::size_t>(problem.cost.rows) * static_cast<std::size_t>(problem.cost.cols) * sizeof(T) <=
-               kMostBytes;
+               most_bytes;
     }
 
     explicit ContiguousCopy(const Problem<T>& given)
