@@ -63,7 +63,7 @@ bool solve_jv_in_time(const Problem<T>& problem, JvLimit reads, Control& control
 
 // Costs with a cap; if many pairs below it tie, jv first: it may take a hundredth of the time.
 template <class T>
-bool solve_by_cap(const Problem<T>& problem, Control& control, Solution<Dual<T>>& solution) {
+bool solve_capped_or_jv(const Problem<T>& problem, Control& control, Solution<Dual<T>>& solution) {
     constexpr double kReads = 4;
     if (!has_caps(problem)) return false;
     return (tie_below_caps(problem) && solve_jv_in_time(problem, kReads, control, solution)) ||
@@ -258,7 +258,7 @@ Solution<Dual<T>> solve_core_or_jv(const Problem<T>& problem, int threads, Contr
     if (ContiguousCopy<T>::is_of_use(problem))
         return solve_core_or_jv(ContiguousCopy<T>(problem).problem(), threads, control);
     Solution<Dual<T>> solution;
-    if (solve_by_cap(problem, control, solution)) return solution;
+    if (solve_capped_or_jv(problem, control, solution)) return solution;
     if (solve_padded(problem, control, solution)) return solution;
     const FewValues some = look_for_few_values(problem, kTiesOfTied);
     const FewValues few = some.ties >= kTiesBesideCore ? some : FewValues{};

@@ -36,11 +36,11 @@ bool solve_jv_within(const Problem<T>& problem, JvLimit limit, Control& control,
 // (reductions/capped.hpp). Beyond, solve_capped where costs have a cap, sparse pairs where the matrix is padded with
 // dummies (reductions/padded.hpp), a transport where lines are equal (reductions/equal_lines.hpp), phases where costs
 // have few values (tight/tight.hpp), sparse pairs where the others are sums (reductions/separable.hpp), solve_jv, and
-// solve_core if its searches prove hard. Where lists carry no
-// information, because many rows are tied or costs span many magnitudes (poor_lists.hpp), solve_core would read rows
-// again and again: solve_jv within a larger budget and solve_ssp, whose time hardly depends on the costs, replace it.
-// For sizes at which a matrix stays in the cache, jv is up to ten times as fast as core, and core ten times as fast on
-// products and sums.
+// solve_core if its searches prove hard. Where lists carry no information, because many rows are tied or costs span
+// many magnitudes (poor_lists.hpp), solve_core would read rows again and again: solve_jv within a larger budget and
+// solve_ssp, whose time hardly depends on the costs, replace it. For sizes at which a matrix stays in the cache, jv is
+// up to ten times as fast as core, and core ten times as fast on products and sums. Where a sample of costs ties, core
+// leaves them to jv.
 template <class T>
 Solution<Dual<T>> solve_jv_or_core(const Problem<T>& problem, int threads, Control& control);
 

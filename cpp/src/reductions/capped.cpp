@@ -11,6 +11,7 @@
 #include "lapwing/numbers/trust.hpp"
 #include "lapwing/reductions/pair_up.hpp"
 #include "lapwing/sparse/solve.hpp"
+#include "lapwing/spread.hpp"
 
 namespace lapwing {
 namespace {
@@ -239,8 +240,7 @@ bool tie_below_caps(const Problem<T>& problem) {
     CapReader<T> row(problem);
     Index distinct = 0;
     for (Index t = 0; t < kSampled; ++t) {
-        const auto i = static_cast<Index>((std::int64_t{t} * 2 + 1) * problem.cost.rows / (2 * kSampled));
-        if (!row.read(i) || row.below < kMany) return false;
+        if (!row.read(spread(t, kSampled, problem.cost.rows)) || row.below < kMany) return false;
         std::copy_n(row.costs(), kMany, costs.begin());
         std::sort(costs.begin(), costs.end());
         distinct += static_cast<Index>(std::unique(costs.begin(), costs.end()) - costs.begin());

@@ -11,6 +11,7 @@
 #include "lapwing/costs/source.hpp"
 #include "lapwing/numbers/range.hpp"
 #include "lapwing/reductions/turned.hpp"
+#include "lapwing/spread.hpp"
 
 namespace lapwing {
 namespace {
@@ -60,7 +61,7 @@ std::vector<std::uint64_t> hashes_of(const MatrixView<T>& cost, const std::vecto
     std::vector<std::uint64_t> hashes(lines.size());
     std::uint64_t multipliers[kMostLength];
     for (Index p = 0; p < pieces; ++p) {  // before lines: columns are looked at row by row
-        const auto first = static_cast<Index>((std::int64_t{p} * 2 + 1) * (cost.cols - length) / (2 * pieces));
+        const Index first = spread(p, pieces, cost.cols - length);
         for (Index k = 0; k < length; ++k) multipliers[k] = mixed(0, mixed(0, std::uint64_t{1} + first + k)) | 1;
         for (std::size_t t = 0; t < lines.size(); ++t) {
             std::uint64_t sum = hashes[t];

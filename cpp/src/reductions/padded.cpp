@@ -10,6 +10,7 @@
 #include "lapwing/numbers/range.hpp"
 #include "lapwing/reductions/pair_up.hpp"
 #include "lapwing/sparse/solve.hpp"
+#include "lapwing/spread.hpp"
 
 namespace lapwing {
 namespace {
@@ -19,10 +20,6 @@ constexpr Index kLooked = 8;           // rows and columns, evenly spread
 constexpr Index kAlike = 5;            // of them, together, meet at one cost, at least; of a padded matrix 8 or so
 constexpr Index kFewPairs = 4;         // one pair in so many is few
 constexpr std::size_t kMostTried = 8;  // costs at which dummies may meet: equal dummies have others in common
-
-Index spread(Index k, Index count) {
-    return static_cast<Index>((std::int64_t{k} * 2 + 1) * count / (std::int64_t{2} * kLooked));
-}
 
 // Two rows and two columns that may be dummies, and the cost at which they meet.
 template <class T>
@@ -37,7 +34,8 @@ class Look {
   public:
     explicit Look(const MatrixView<T>& cost) : cost_(cost) {
         for (Index k = 0; k < kLooked; ++k)
-            for (Index t = 0; t < kLooked; ++t) seen_[k][t] = cost.at(spread(k, cost.rows), spread(t, cost.cols));
+            for (Index t = 0; t < kLooked; ++t)
+                seen_[k][t] = cost.at(spread(k, kLooked, cost.rows), spread(t, kLooked, cost.cols));
     }
 
     // The guess that fits the most rows and columns, at a cost that has not been tried.
@@ -56,8 +54,8 @@ class Look {
                 if (std::popcount(cols) + rows <= most) continue;
                 most = std::popcount(cols) + rows;
                 guess = {value,
-                         {spread(k, cost_.rows), spread(last, cost_.rows)},
-                         {spread(t, cost_.cols), spread(std::bit_width(cols) - 1, cost_.cols)}};
+                         {spread(k, kLooked, cost_.rows), spread(last, kLooked, cost_.rows)},
+                         {spread(t, kLooked, cost_.cols), spread(std::bit_width(cols) - 1, kLooked, cost_.cols)}};
             }
         return guess;
     }

@@ -10,6 +10,7 @@
 #include "lapwing/numbers/range.hpp"
 #include "lapwing/reductions/pair_up.hpp"
 #include "lapwing/sparse/solve.hpp"
+#include "lapwing/spread.hpp"
 
 #define LAPWING_TARGET_INCLUDE "lapwing/reductions/separable.inc.hpp"
 #include "lapwing/simd/foreach_target.hpp"
@@ -21,10 +22,6 @@ constexpr Index kLeastRows = 64;
 constexpr Index kLooked = 8, kAlike = 5;  // differences of two rows in so many columns: so many are equal
 constexpr Index kSampled = 32;            // rows and columns, by whose costs numbers are found
 constexpr Index kFewPairs = 4;            // one pair in so many is few
-
-Index spread(Index k, Index sampled, Index count) {
-    return static_cast<Index>((std::int64_t{k} * 2 + 1) * count / (std::int64_t{2} * sampled));
-}
 
 // Differences of sums of two such numbers, up to this, are those of rounding. Of integers there is none.
 template <class D>

@@ -5,6 +5,7 @@
 #include <span>
 #include <type_traits>
 
+#include "lapwing/spread.hpp"
 #include "lapwing/tight/kernels.hpp"
 #include "lapwing/tight/tight.hpp"
 
@@ -52,7 +53,7 @@ template <class T>
 bool abounds(const Problem<T>& problem, double cost) {
     const MatrixView<T> lines = lines_of(problem);
     for (Index k = 0; k < kLines; ++k) {
-        const T* line = lines.row(static_cast<Index>(std::int64_t{2 * k + 1} * lines.rows / (2 * kLines)));
+        const T* line = lines.row(spread(k, kLines, lines.rows));
         const auto count = std::count_if(line, line + lines.cols, [&](T x) { return minimised(problem, x) == cost; });
         if (static_cast<double>(count) < kAbound * std::log(lines.cols)) return false;
     }
