@@ -1,9 +1,13 @@
 // The core method answers the same for any number of threads, to the last bit; under ThreadSanitizer, without races.
+// Also where threads make bids in regions of points.
 #include <string>
 #include <vector>
 
 #include "cases.hpp"
 #include "check.hpp"
+#include "lapwing/core/regions.hpp"
+#include "lapwing/costs/points.hpp"
+#include "lapwing/costs/spatial_order.hpp"
 #include "verify.hpp"
 
 using namespace lapwing;
@@ -32,6 +36,21 @@ std::vector<CostClass> classes() {
 }
 
 template <class T>
+Solution<Dual<T>> same_for_all(const Problem<T>& problem) {
+    Control control;
+    const auto one = solve_core<T>(problem, nullptr, 1, control);
+    CHECK(one.status == Status::optimal);
+    for (const int threads : {2, 4}) {
+        const auto many = solve_core<T>(problem, nullptr, threads, control);
+        CHECK(many.row_to_col == one.row_to_col && many.u == one.u && many.v == one.v);
+        for (std::size_t k = 0; k < one.statistics.values.size(); ++k)
+            if (!one.statistics.values[k].first.ends_with("seconds"))
+                CHECK(many.statistics.values[k] == one.statistics.values[k]);
+    }
+    return one;
+}
+
+template <class T>
 void compare(const CostClass& costs, Index rows, Index cols, Unmatched unmatched) {
     std::mt19937_64 random(7);
     Case<T> the_case;
@@ -42,16 +61,7 @@ void compare(const CostClass& costs, Index rows, Index cols, Unmatched unmatched
     for (const auto& problem : {the_case.problem, from_source(the_case.problem, source)}) {
         tally().where = std::string(costs.name) + ", " + std::to_string(rows) + " x " + std::to_string(cols) +
                         (problem.source != nullptr ? ", from a source" : "");
-        Control control;
-        const auto one = solve_core<T>(problem, nullptr, 1, control);
-        CHECK(one.status == Status::optimal && certify_solution(problem, one).exact);
-        for (const int threads : {2, 4}) {
-            const auto many = solve_core<T>(problem, nullptr, threads, control);
-            CHECK(many.row_to_col == one.row_to_col && many.u == one.u && many.v == one.v);
-            for (std::size_t k = 0; k < one.statistics.values.size(); ++k)
-                if (!one.statistics.values[k].first.ends_with("seconds"))
-                    CHECK(many.statistics.values[k] == one.statistics.values[k]);
-        }
+        CHECK(certify_solution(problem, same_for_all(problem)).exact);
     }
 }
 
@@ -64,9 +74,27 @@ void compare_all() {
     }
 }
 
+// Whole numbers, so that the duals are exact.
+void compare_points(Index count) {
+    tally().where = std::to_string(count) + " points";
+    std::mt19937_64 random(11);
+    std::vector<float> x, y;
+    for (Index k = 0; k < 2 * count; ++k) x.push_back(static_cast<float>(random() % 1024));
+    for (Index k = 0; k < 2 * count; ++k) y.push_back(static_cast<float>(random() % 1024));
+    PointCosts<float> costs(count, count);
+    costs.add(Metric::squared_euclidean, 2, x.data(), y.data(), 1, 2);
+    Team team(1);
+    const auto in_order =
+        costs.in_boxes(costs.in_order(true, kNested, team, [] {}), costs.in_order(false, kNested, team, [] {}));
+    CHECK(in_order != nullptr && in_order->boxes() != nullptr);
+    Problem<float> problem{.cost = {nullptr, count, count, count, 1}, .source = in_order.get()};
+    CHECK(certify_solution(problem, same_for_all(problem)).exact);
+}
+
 }  // namespace
 
 int main() {
+    compare_points(RegionTuning::kFrom);
     compare_all<float>();
     compare_all<std::int32_t>();
     return report();

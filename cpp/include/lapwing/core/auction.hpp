@@ -14,6 +14,8 @@
 // which many rows raise their offers for a few columns. A batch is shorter after one that lost many bids. Neither the
 // batches nor the answer depend on the number of threads.
 //
+// Where columns are in boxes, and many, most bids are made by region before that (core/regions.hpp).
+//
 // Where there are dummy rows, they bid when no other row is left to (core/dummy_rows.hpp).
 //
 // O(k) a bid. Deviations: the second best is bounded by tau, which lowers v less than allowed but never too far; the
@@ -28,7 +30,9 @@
 #include <cmath>
 #include <utility>
 
+#include "lapwing/core/bid.hpp"
 #include "lapwing/core/dummy_rows.hpp"
+#include "lapwing/core/regions.hpp"
 #include "lapwing/core/state.hpp"
 
 namespace lapwing {
@@ -36,10 +40,9 @@ namespace lapwing {
 struct AuctionTuning {
     // Rows in a batch, at most: so many, or this part of all. Times are the same within some per cent for 16 and 1024.
     static constexpr Index kRows = 64, kRowsShare = 32;
-    static constexpr std::size_t kManyLost = 8;   // a batch is half as long after one that lost more than this part ...
-    static constexpr std::size_t kFewLost = 32;   // ... and twice as long after one that lost no more than this
-    static constexpr double kFewFree = 1.0 / 32;  // a phase ends when no more rows are free than this times sqrt(m)
-    static constexpr Index kColumnsABid = 16;     // to look at so many, for dummy rows, takes as long as a bid
+    static constexpr std::size_t kManyLost = 8;  // a batch is half as long after one that lost more than this part ...
+    static constexpr std::size_t kFewLost = 32;  // ... and twice as long after one that lost no more than this
+    static constexpr Index kColumnsABid = 16;    // to look at so many, for dummy rows, takes as long as a bid
     // Rows in a batch whose lists one thread reads: to share takes longer, the more so where they are in its cache,
     // since none was listed again for the last batch.
     static constexpr Index kAlone = 64, kAloneInCache = 512;
@@ -54,8 +57,9 @@ class Auction {
   public:
     using D = Dual<T>;
 
-    // `dummy_step`: of the level of dummy rows; 0: they do not bid.
-    Auction(CoreState<T>& state, D epsilon, D dummy_step = 0) : s_(state), epsilon_(epsilon), dummy_step_(dummy_step) {}
+    // `few`: rows that may be free in the end; `dummy_step`: of the level of dummy rows; 0: they do not bid.
+    Auction(CoreState<T>& state, D epsilon, std::size_t few = 0, D dummy_step = 0)
+        : s_(state), epsilon_(epsilon), few_(few), dummy_step_(dummy_step) {}
 
     // Starts from the rows in `free` and returns those that are still free. On return with epsilon == 0 every assigned
     // row's edge is tight and u is feasible for assigned rows; free rows' u is not set.
@@ -80,7 +84,9 @@ class Auction {
     std::int64_t let_dummy_rows_bid();
 
     CoreState<T>& s_;
-    D epsilon_, dummy_step_;
+    D epsilon_;
+    std::size_t few_;
+    D dummy_step_;
     std::vector<Bid> bids_;         // of the batch
     std::vector<Index> undecided_;  // bids of the batch whose lists prove no minimum
     std::vector<Index> bidding_;    // rows that bid next, the last first, before those that have not bid yet
@@ -91,14 +97,19 @@ class Auction {
 template <class T>
 std::vector<Index> Auction<T>::run(const std::vector<Index>& free, std::int64_t bid_limit) {
     const auto most = static_cast<std::size_t>(std::max(AuctionTuning::kRows, s_.m / AuctionTuning::kRowsShare));
-    const auto few = static_cast<std::size_t>(epsilon_ > 0 ? AuctionTuning::kFewFree * std::sqrt(s_.m) : 0);
     auto next = free.begin();
     std::size_t rows = most;  // in a batch
-    for (std::int64_t made = 0; made < bid_limit && !s_.is_to_end();) {
+    std::int64_t made = 0;
+    if (RegionalBids<T>::has_use(s_)) {
+        bidding_ = free;
+        next = free.end();
+        made = RegionalBids<T>(s_, epsilon_).run(bidding_, few_, bid_limit, left_);
+    }
+    while (made < bid_limit && !s_.is_to_end()) {
         s_.keep_if_due();
-        if (next == free.end() && bidding_.size() <= few) {
+        if (next == free.end() && bidding_.size() <= few_) {
             made += let_dummy_rows_bid();
-            if (bidding_.size() <= few) break;
+            if (bidding_.size() <= few_) break;
         }
         for (bids_.clear(); bids_.size() < rows && !bidding_.empty(); bidding_.pop_back())
             bids_.push_back({bidding_.back(), {}});
@@ -206,32 +217,16 @@ void Auction<T>::settle() {
 // Gives the bid's row its column, or says what becomes of it.
 template <class T>
 void Auction<T>::settle(const Bid& bid) {
-    const auto& [i, best, is_decided, seen] = bid;
-    const Index j = best.column;
-    if (j < 0) return left_.push_back(i);
-    if (j >= s_.n) {  // its unmatched column: no other row can take it
-        s_.u[i] = best.first;
-        return s_.assign(i, j);
-    }
-    if (s_.v[j] != seen) {
+    const Index j = bid.best.column;
+    if (j >= 0 && j < s_.n && s_.v[j] != bid.price) {
         ++lost_;
-        return bidding_.push_back(i);
+        return bidding_.push_back(bid.row);
     }
-    const D step = best.second < kInfinity<D> ? best.second - best.first + epsilon_ : epsilon_;
-    const D price = seen - step;
-    if (!(price > s_.lowest_price)) {
-        if (!(best.first > -kInfinity<D>)) refuse_changed_costs();
-        return left_.push_back(i);
-    }
-    const Index owner = s_.col_to_row[j];
-    if (!(price < seen) && owner >= 0) return left_.push_back(i);
-    s_.v[j] = price;
-    s_.u[i] = best.first + step;
-    if (owner >= 0) {
-        s_.row_to_col[owner] = -1;
-        bidding_.push_back(owner);
-    }
-    s_.assign(i, j);
+    const Index loser = place_bid(s_, s_.v.data(), bid.row, bid.best, epsilon_);
+    if (loser == kNoBid)
+        left_.push_back(bid.row);
+    else if (loser >= 0)
+        bidding_.push_back(loser);
 }
 
 // Returns how many bids take as long.

@@ -62,6 +62,7 @@ class Zeros {
 // A thread's workspace for listing rows.
 template <class T>
 struct ListScratch {
+    int member;  // of the team
     RowReader<T> reader;
     Zeros<Index> found;  // [cols], and room for a blind write
     Zeros<Dual<T>> value;
@@ -89,8 +90,9 @@ struct ListScratch {
         guess = tau;
     }
 
-    explicit ListScratch(const Problem<T>& problem)
-        : reader(problem.cost, problem.source), found(problem.cost.cols + 64), value(problem.cost.cols + 64) {}
+    explicit ListScratch(const Problem<T>& problem, int of_member = 0)
+        : member(of_member), reader(problem.cost, problem.source), found(problem.cost.cols + 64),
+          value(problem.cost.cols + 64) {}
     // Takes what another thread's has counted; a line in which nothing was counted stays in that thread's cache.
     void count(ListScratch& other) {
         if ((other.lists_read | other.dense_rows_read) == 0) return;

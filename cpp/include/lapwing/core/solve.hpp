@@ -26,8 +26,11 @@ struct PhaseTuning {
     static constexpr double kFirst = 4;             // first epsilon, over the error expected in a row's price ...
     static constexpr double kUnstructured = 0.015;  // ... or where no error is known
     static constexpr double kDivisor = 5;
-    static constexpr double kLast = 0.0025;              // down to this
-    static constexpr std::int64_t kBidsPerRow = 20;      // limit of a phase
+    static constexpr double kLast = 0.0025;          // down to this
+    static constexpr std::int64_t kBidsPerRow = 20;  // limit of a phase
+    // A phase with epsilon > 0 ends when no more rows are free than this times sqrt(m); where bids read no whole rows,
+    // those before the last one go on for longer.
+    static constexpr double kFewFree = 1.0 / 32, kFewFreeInBoxes = 1.0 / 64;
     static constexpr std::int64_t kFinalBidsPerRow = 8;  // of the last one, with epsilon = 0
     static constexpr double kManyFree = 1.0 / 16;  // share of free rows: fewer after a trial, and no phase is needed
     static constexpr double kLeft = 1.0 / 256;     // the same: more, and the phase has come to its limit
@@ -156,12 +159,13 @@ void auction_phases(CoreState<T>& state, double error, bool given = false) {
     const std::vector<Index> everyone = state.rows_in_turn();
     // Returns the share of rows left free.
     D last = 0;  // epsilon that was not 0
-    const auto phase = [&](D epsilon, std::int64_t bids_per_row) {
+    const auto phase = [&](D epsilon, std::int64_t bids_per_row, double few_free = 0) {
         state.release_all();
         ++state.phases;
         if (epsilon > 0) last = epsilon;
+        const auto few = static_cast<std::size_t>(few_free * std::sqrt(state.m));
         const auto left =
-            Auction<T>(state, epsilon, PhaseTuning::kDummyStep * epsilon).run(everyone, bids_per_row * state.m);
+            Auction<T>(state, epsilon, few, PhaseTuning::kDummyStep * epsilon).run(everyone, bids_per_row * state.m);
         assert_epsilon_optimal(state, epsilon);
         state.preview();
         return static_cast<double>(left.size()) / state.m;
@@ -179,7 +183,9 @@ void auction_phases(CoreState<T>& state, double error, bool given = false) {
     for (double wanted = first; wanted >= PhaseTuning::kLast && !state.control.poll(state.progress);) {
         const D epsilon = as_epsilon<D>(std::min(wanted * gap, highest));
         if (!(epsilon > 0)) break;
-        const bool is_cut_short = phase(epsilon, PhaseTuning::kBidsPerRow) > PhaseTuning::kLeft;
+        const bool is_last = wanted / PhaseTuning::kDivisor < PhaseTuning::kLast;
+        const double few = state.lists.has_boxes() && !is_last ? PhaseTuning::kFewFreeInBoxes : PhaseTuning::kFewFree;
+        const bool is_cut_short = phase(epsilon, PhaseTuning::kBidsPerRow, few) > PhaseTuning::kLeft;
         if (is_cut_short && !growing) break;  // a smaller epsilon would be, too
         growing = growing && is_cut_short && wanted < PhaseTuning::kMost * first;
         wanted = growing ? wanted * PhaseTuning::kEscalation : wanted / PhaseTuning::kDivisor;
@@ -187,7 +193,7 @@ void auction_phases(CoreState<T>& state, double error, bool given = false) {
     }
     phase(D{0}, PhaseTuning::kFinalBidsPerRow);
     const std::int64_t most = PhaseTuning::kFinalBidsPerRow * state.m;
-    if (state.has_dummy_rows()) Auction<T>(state, D{0}, PhaseTuning::kDummyStep * last).run({}, most);
+    if (state.has_dummy_rows()) Auction<T>(state, D{0}, 0, PhaseTuning::kDummyStep * last).run({}, most);
 }
 
 // Gives every row its nearest column where that is free yet, with a list of this column alone: for prices under which

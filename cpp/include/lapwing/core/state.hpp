@@ -134,7 +134,7 @@ struct CoreState {
         const auto with_scratch = [&](Index begin, Index end, int member) {
             if (member == 0) return work(begin, end, scratch);
             auto& own = helpers[member - 1];
-            if (own == nullptr) own = std::make_unique<ListScratch<T>>(problem);
+            if (own == nullptr) own = std::make_unique<ListScratch<T>>(problem, member);
             work(begin, end, *own);
         };
         team.share(count, piece, look, with_scratch);
@@ -234,13 +234,13 @@ struct BestTwo {
     D second = kInfinity<D>;
 };
 
-// Minima of c[i,j] - v[j] over the list and the row's unmatched column. Returns whether no column that the list leaves
-// out is below the first.
+// Minima of c[i,j] - v[j] over the list and the row's unmatched column; `v`: of columns 0 to n - 1, if not state.v.
+// Returns whether no column that the list leaves out is below the first.
 template <class T>
-bool read_list(CoreState<T>& state, Index i, ListScratch<T>& scratch, BestTwo<Dual<T>>& best) {
+bool read_list(const CoreState<T>& state, const Dual<T>* v, Index i, ListScratch<T>& scratch, BestTwo<Dual<T>>& best) {
     using D = Dual<T>;
     ++scratch.lists_read;
-    const BestInList<D> listed = state.lists.best(i, state.v.data());
+    const BestInList<D> listed = state.lists.best(i, v);
     best = {listed.place < 0 ? -1 : state.lists.cols(i)[listed.place], listed.first, listed.second};
     if (state.has_unmatched_columns() && state.unmatched_cost_of(i) < kInfinity<D>) {
         const D r = state.unmatched_cost_of(i) - state.v[state.unmatched_column(i)];
@@ -253,6 +253,10 @@ bool read_list(CoreState<T>& state, Index i, ListScratch<T>& scratch, BestTwo<Du
     const D tau = state.lists.tau(i);
     best.second = std::min(best.second, std::max(tau, best.first));
     return best.first <= tau;
+}
+template <class T>
+bool read_list(const CoreState<T>& state, Index i, ListScratch<T>& scratch, BestTwo<Dual<T>>& best) {
+    return read_list(state, state.v.data(), i, scratch, best);
 }
 
 // Minima of c[i,j] - v[j] over all columns, read from the list, which is refreshed where it cannot prove them.
