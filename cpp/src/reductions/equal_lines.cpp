@@ -10,6 +10,7 @@
 
 #include "lapwing/costs/source.hpp"
 #include "lapwing/numbers/range.hpp"
+#include "lapwing/reductions/transport.hpp"
 #include "lapwing/reductions/turned.hpp"
 #include "lapwing/spread.hpp"
 
@@ -21,6 +22,10 @@ constexpr Index kMostLength = 8;        // successive costs of a piece
 constexpr std::size_t kConfirmed = 32;  // pairs of them, all of whose costs are read
 constexpr Index kFewer = 4;             // distinct pairs of lines, of so many of the matrix, are worth a transport
 constexpr double kMostReads = 6;        // of the matrix, that a transport may be worth
+// Costs of a source need not be read all, so that a transport is to be shorter: of so many distinct lines, as a part of
+// all, and of so many pairs of them, at most. A search for each of the sources scans the costs of about as many.
+constexpr Index kFewerOfSource = 4, kFewerPairsOfSource = 64;
+constexpr double kMostPairsOfSource = 0x1p26, kMostScansALine = 0x1p18;
 
 // The bits of a cost: equal bits are equal costs.
 template <class T>
@@ -131,6 +136,9 @@ class EqualLines {
 
     // False if there are too many distinct lines, or a cost is out of range.
     bool find() {
+        if (problem_.source != nullptr)
+            return take(true, rows_) && take(false, cols_) && !too_many(rows_.count(), cols_.count()) &&
+                   prices_are_equal() && gather();
         find_rows();
         if (too_many(rows_.count(), 1)) return false;
         return find_cols() && !too_many(rows_.count(), cols_.count()) && gather();
@@ -154,7 +162,26 @@ class EqualLines {
     Index width = 0;
 
   private:
-    bool too_many(double rows, double cols) const { return rows * cols * kFewer > static_cast<double>(m_) * n_; }
+    bool too_many(double rows, double cols) const {
+        const double pairs = rows * cols, all = static_cast<double>(m_) * n_;
+        if (problem_.source == nullptr) return pairs * kFewer > all;
+        return pairs * kFewerPairsOfSource > all || pairs > kMostPairsOfSource ||
+               pairs * std::max(rows, cols) > kMostScansALine * std::max(m_, n_);
+    }
+
+    // The sets that the source knows, if they are few.
+    bool take(bool of_rows, Sets& sets) {
+        sets.of_line = problem_.source->equal_lines(of_rows, (of_rows ? m_ : n_) / kFewerOfSource);
+        for (std::size_t line = 0; line < sets.of_line.size(); ++line)
+            if (sets.of_line[line] == sets.count()) sets.representative.push_back(static_cast<Index>(line));
+        return !sets.of_line.empty();
+    }
+    bool prices_are_equal() const {
+        for (Index i = 0; problem_.unmatched_cost != nullptr && i < m_; ++i)
+            if (problem_.unmatched_cost[i] != problem_.unmatched_cost[rows_.representative[rows_.of_line[i]]])
+                return false;
+        return true;
+    }
 
     void find_rows() {
         rows_.of_line.resize(m_);
@@ -219,9 +246,14 @@ class EqualLines {
         width = cols_.count() + static_cast<Index>(priced);
         costs.reserve(static_cast<std::size_t>(rows_.count()) * width);
         const D most = cost_limit<D>(priced ? m_ : std::min(m_, n_));
+        std::vector<T> read(problem_.source != nullptr ? cols_.representative.size() : 0);
         for (Index r = 0; r < rows_.count(); ++r) {
-            for (const Index j : cols_.representative) {
-                const T given = distinct_row(r)[j];
+            if (problem_.source != nullptr) {
+                const std::vector<Index> row(read.size(), rows_.representative[r]);
+                problem_.source->read_pairs(row, cols_.representative, read.data());
+            }
+            for (Index c = 0; c < cols_.count(); ++c) {
+                const T given = problem_.source != nullptr ? read[c] : distinct_row(r)[cols_.representative[c]];
                 const bool fits = given <= most && given >= -most;  // before the least integer is negated
                 if (!fits && (std::is_integral_v<D> || problem_.minimised(given) != kInfinity<D>)) return false;
                 costs.push_back(problem_.minimised(given));
@@ -240,132 +272,6 @@ class EqualLines {
     Sets rows_, cols_;
     const bool in_place_ = problem_.cost.col_stride == 1;
     std::vector<T> distinct_;  // the distinct rows, unless they are read in place
-};
-
-// Invariants between searches: costs - v >= the row's least, with equality where units go; v <= 0, and 0 for sinks with
-// room, unless all sinks are full at the end.
-template <class D>
-class Transport {
-  public:
-    std::vector<D> v;
-    std::vector<Index> units;  // [rows, cols]
-
-    Transport(const std::vector<D>& costs, Index rows, Index cols, std::vector<Index> supply, std::vector<Index> room,
-              bool all_full)
-        : v(cols), units(static_cast<std::size_t>(rows) * cols), costs_(costs), rows_(rows), cols_(cols),
-          supply_(std::move(supply)), room_(std::move(room)), sources_of_(cols), distance_(cols), parent_(cols),
-          entered_by_(rows), is_scanned_(cols), is_visited_(rows) {
-        if (all_full) {
-            std::fill(v.begin(), v.end(), kInfinity<D>);
-            for (Index r = 0; r < rows; ++r)
-                for (Index c = 0; c < cols; ++c) v[c] = std::min(v[c], cost(r, c));
-            for (D& price : v) price = price == kInfinity<D> ? 0 : price;
-        }
-    }
-
-    // False if a unit finds no sink, the searches scan more than `most_scans` costs, or the time is up.
-    bool run(double most_scans, Control& control) {
-        for (Index r = 0; r < rows_; ++r)
-            while (supply_[r] > 0) {
-                if (control.poll({"search"}) || !search(r) || scans_ > most_scans) return false;
-                augment(r);
-            }
-        return true;
-    }
-
-    // cost - v where a row's units go; of floats the least of several that are equal but for rounding.
-    std::vector<D> least_of_rows() const {
-        std::vector<D> least(rows_, kInfinity<D>);
-        for (Index r = 0; r < rows_; ++r)
-            for (Index c = 0; c < cols_; ++c)
-                if (units[static_cast<std::size_t>(r) * cols_ + c] > 0)
-                    least[r] = std::min(least[r], cost(r, c) - v[c]);
-        return least;
-    }
-
-  private:
-    D cost(Index r, Index c) const { return costs_[static_cast<std::size_t>(r) * cols_ + c]; }
-
-    Index& units_of(Index r, Index c) { return units[static_cast<std::size_t>(r) * cols_ + c]; }
-
-    // A shortest path from source r to a sink with room, and prices under which it is tight.
-    bool search(Index source) {
-        std::fill(distance_.begin(), distance_.end(), kInfinity<D>);
-        std::fill(is_scanned_.begin(), is_scanned_.end(), char{0});
-        std::fill(is_visited_.begin(), is_visited_.end(), char{0});
-        scanned_.clear();
-        visit(source, D{0});
-        for (;;) {
-            Index nearest = -1;
-            D least = kInfinity<D>;
-            scans_ += cols_;
-            for (Index c = 0; c < cols_; ++c)
-                if (!is_scanned_[c] &&
-                    (distance_[c] < least || (distance_[c] == least && nearest >= 0 && room_[c] > 0))) {
-                    least = distance_[c];
-                    nearest = c;
-                }
-            if (nearest < 0) return false;
-            if (room_[nearest] > 0) {
-                sink_ = nearest;
-                for (const Index c : scanned_) v[c] += distance_[c] - least;
-                return true;
-            }
-            is_scanned_[nearest] = 1;
-            scanned_.push_back(nearest);
-            for (const Index r : sources_of_[nearest]) {
-                if (is_visited_[r]) continue;
-                entered_by_[r] = nearest;
-                visit(r, least - (cost(r, nearest) - v[nearest]));
-            }
-        }
-    }
-
-    // Relaxes all pairs of source r, where cost - v less the source's least is added to the way there: `offset`.
-    void visit(Index r, D offset) {
-        is_visited_[r] = 1;
-        scans_ += cols_;
-        const D* row = costs_.data() + static_cast<std::size_t>(r) * cols_;
-        for (Index c = 0; c < cols_; ++c) {
-            if (is_scanned_[c] || !(row[c] < kInfinity<D>)) continue;
-            const D reached = row[c] - v[c] + offset;
-            if (reached < distance_[c]) {
-                distance_[c] = reached;
-                parent_[c] = r;
-            }
-        }
-    }
-
-    // As many units as the path can carry, from the source to the sink that the search has found.
-    void augment(Index source) {
-        Index most = std::min(supply_[source], room_[sink_]);
-        for (Index c = sink_; parent_[c] != source;) {
-            const Index r = parent_[c], back = entered_by_[r];
-            most = std::min(most, units_of(r, back));
-            c = back;
-        }
-        supply_[source] -= most;
-        room_[sink_] -= most;
-        for (Index c = sink_;;) {
-            const Index r = parent_[c];
-            if (units_of(r, c) == 0) sources_of_[c].push_back(r);
-            units_of(r, c) += most;
-            if (r == source) return;
-            c = entered_by_[r];
-            if ((units_of(r, c) -= most) == 0) std::erase(sources_of_[c], r);
-        }
-    }
-
-    const std::vector<D>& costs_;  // [rows, cols]
-    const Index rows_, cols_;
-    std::vector<Index> supply_, room_;            // units that are left, of sources and sinks
-    std::vector<std::vector<Index>> sources_of_;  // of a sink's units
-    std::vector<D> distance_;
-    std::vector<Index> parent_, entered_by_;  // the source before a sink, and the sink before a source
-    std::vector<char> is_scanned_, is_visited_;
-    std::vector<Index> scanned_;
-    Index sink_ = -1;
-    double scans_ = 0;
 };
 
 std::vector<Index> sizes(const Sets& sets) {
@@ -407,7 +313,8 @@ bool solve_as_given(const Problem<T>& problem, Control& control, Solution<Dual<T
     std::vector<Index> room = sizes(sinks);
     if (priced) room.push_back(m);
     Transport<D> transport(lines.costs, sources.count(), lines.width, sizes(sources), std::move(room), all_full);
-    if (!transport.run(kMostReads * m * n, control)) return false;
+    const double most_scans = problem.source != nullptr ? 2 * kMostScansALine * std::max(m, n) : kMostReads * m * n;
+    if (!transport.run(most_scans, control)) return false;
     solution = {};
     solution.row_to_col.assign(m, -1);
     solution.u.resize(m);
@@ -458,8 +365,14 @@ bool solve_equal_lines(const Problem<T>& problem, Control& control, Solution<Dua
     return true;
 }
 
-#define LAPWING_EQUAL_LINES(T)                                \
-    template bool has_equal_lines(const Problem<T>&, double); \
+template <class T>
+bool solve_equal_points(const Problem<T>& problem, Control& control, Solution<Dual<T>>& solution) {
+    return solve_as_given(problem, control, solution);
+}
+
+#define LAPWING_EQUAL_LINES(T)                                                         \
+    template bool has_equal_lines(const Problem<T>&, double);                          \
+    template bool solve_equal_points(const Problem<T>&, Control&, Solution<Dual<T>>&); \
     template bool solve_equal_lines(const Problem<T>&, Control&, Solution<Dual<T>>&);
 LAPWING_EQUAL_LINES(float)
 LAPWING_EQUAL_LINES(double)

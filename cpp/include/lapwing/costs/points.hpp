@@ -61,6 +61,8 @@ class PointCosts final : public CostSource<T> {
     bool is_in_order() const override { return is_in_order_; }
     const ColumnBoxes<T>* boxes() const override { return boxes_.get(); }
     std::unique_ptr<CostSource<T>> turned(std::span<const Index> rows) const override;
+    // Equal points. O(dims) a line.
+    std::vector<Index> equal_lines(bool rows, Index most) const override;
 
     std::span<const PointTerm<T>> terms() const { return terms_; }
 

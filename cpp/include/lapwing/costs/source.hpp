@@ -109,6 +109,9 @@ class CostSource {
                                                const std::function<void()>& /*poll*/) const {
         return {};
     }
+    // Of each row, or of each column, the number of its set: lines of a set cost the same everywhere. Sets are counted
+    // from 0 on, in the order of their first lines. Empty: there are more than `most`, or none is known.
+    virtual std::vector<Index> equal_lines(bool /*rows*/, Index /*most*/) const { return {}; }
     // How many rows are best made together; fetch announces that these rows are read next.
     virtual Index rows_at_once() const { return 1; }
     virtual void fetch(Index /*begin*/, Index /*end*/) const {}

@@ -9,6 +9,8 @@
 // efficiency for network flow problems", Journal of the ACM 19, 1972; Dijkstra, dense, under reduced costs), each of
 // which carries as many units as it can. Where rows may stay free, doing so is one more column, for all rows.
 //
+// Of points whose costs are computed, equal ones are found by their coordinates.
+//
 // Reads a few numbers of 128 rows and columns if none are equal; else every row once or twice. Memory: the distinct
 // rows, and the costs between distinct rows and distinct columns.
 #pragma once
@@ -28,5 +30,9 @@ bool has_equal_lines(const Problem<T>& problem, double fewer = 4);
 // transport takes longer than reading the matrix a few times, the time is up, or the problem is infeasible or invalid.
 template <class T>
 bool solve_equal_lines(const Problem<T>& problem, Control& control, Solution<Dual<T>>& solution);
+
+// The same of points that a source knows to be equal, if there are many at each place. False as above.
+template <class T>
+bool solve_equal_points(const Problem<T>& problem, Control& control, Solution<Dual<T>>& solution);
 
 }  // namespace lapwing
