@@ -6,6 +6,7 @@
 
 #include "cases.hpp"
 #include "check.hpp"
+#include "lapwing/costs/points.hpp"
 #include "lapwing/reductions/equal_lines.hpp"
 #include "verify.hpp"
 
@@ -79,6 +80,53 @@ void look() {
     CHECK(!solve_equal_lines(diagonal, control, solution));  // all lines differ, in one place each
 }
 
+// Points at few places: found by their coordinates, and not where they are many. Against a source of the same costs.
+template <class T>
+void solve_points(Index rows, Index cols, int side, bool maximize, bool priced, std::mt19937& random) {
+    const auto points = [&](Index count) {
+        std::vector<T> x;
+        for (Index k = 0; k < 2 * count; ++k) x.push_back(static_cast<T>(random() % static_cast<unsigned>(side)));
+        return x;
+    };
+    PointCosts<T> costs(rows, cols);
+    const std::vector<T> x = points(rows), y = points(cols);
+    costs.add(Metric::squared_euclidean, 2, x.data(), y.data(), 1, 2);
+    std::vector<Dual<T>> prices(static_cast<std::size_t>(rows), 3);
+    Problem<T> problem{.cost = {nullptr, rows, cols, cols, 1}, .maximize = maximize, .source = &costs};
+    if (priced) problem.unmatched_cost = prices.data();
+    tally().where = std::to_string(rows) + " x " + std::to_string(cols) + " points, " + std::to_string(side);
+    Control control;
+    Solution<Dual<T>> solution;
+    const bool are_few = side < 10;
+    CHECK(solve_equal_points(problem, control, solution) == (are_few && (priced || rows <= cols)));
+    if (solution.row_to_col.empty()) return;
+    const auto other = solve_core(problem, nullptr, 1, control);
+    double total = 0, expected = 0;
+    const auto cost = [&](Index i, Index j) {
+        return j < 0 ? 3.0 : static_cast<double>(at_pair(problem.cost, problem.source, i, j));
+    };
+    for (Index i = 0; i < rows; ++i) {
+        const auto k = static_cast<std::size_t>(i);
+        total += cost(i, solution.row_to_col[k]), expected += cost(i, other.row_to_col[k]);
+    }
+    CHECK(total == expected);
+    CHECK(certify_solution(problem, solution).exact);
+    if (priced) prices[0] = 4;  // rows of one place with two prices
+    Solution<Dual<T>> refused;
+    if (priced) CHECK(!solve_equal_points(problem, control, refused));
+}
+
+template <class T>
+void solve_all_points(std::mt19937& random) {
+    for (const bool maximize : {false, true})
+        for (const bool priced : {false, true})
+            for (const int side : {1, 3, 40}) {
+                solve_points<T>(200, 200, side, maximize, priced, random);
+                solve_points<T>(200, 240, side, maximize, priced, random);
+                solve_points<T>(240, 200, side, maximize, priced, random);
+            }
+}
+
 }  // namespace
 }  // namespace lapwing::test
 
@@ -86,6 +134,8 @@ int main() {
     using namespace lapwing::test;
     std::mt19937 random(1);
     with_every_type([&]<class T>() { solve_all<T>(random); });
+    solve_all_points<float>(random);
+    solve_all_points<double>(random);
     look();
     return report();
 }
