@@ -15,7 +15,6 @@
 #include "lapwing/methods.hpp"
 #include "lapwing/numbers/range.hpp"
 #include "lapwing/reductions/column_prices.hpp"
-#include "lapwing/reductions/equal_lines.hpp"
 #include "sparse.hpp"
 
 namespace lapwing::bindings {
@@ -53,12 +52,7 @@ struct Options {
 template <class T>
 Solution<Dual<T>> dispatch(const std::string& method, const Options& options, const Problem<T>& problem,
                            const Dual<T>* start_v, int threads, Control& control, const Keep<Dual<T>>& keep) {
-    if (method == "core") {
-        Solution<Dual<T>> solution;
-        if (start_v == nullptr && problem.source != nullptr && solve_equal_points(problem, control, solution))
-            return solution;
-        return solve_core(problem, start_v, threads, control, keep);
-    }
+    if (method == "core") return solve_core(problem, start_v, threads, control, keep);
     if (method == "ssp") return solve_ssp(problem, options.ssp, threads, control);
     if (method == "auction") return solve_auction(problem, options.auction, control);
     if (problem.source != nullptr) throw std::invalid_argument("method " + method + " takes a matrix only");

@@ -80,7 +80,7 @@ void look() {
     CHECK(!solve_equal_lines(diagonal, control, solution));  // all lines differ, in one place each
 }
 
-// Points at few places: found by their coordinates, and not where they are many. Against a source of the same costs.
+// Points at few places: found by their coordinates, and not where they are many. Against jv on the same costs.
 template <class T>
 void solve_points(Index rows, Index cols, int side, bool maximize, bool priced, std::mt19937& random) {
     const auto points = [&](Index count) {
@@ -98,9 +98,13 @@ void solve_points(Index rows, Index cols, int side, bool maximize, bool priced, 
     Control control;
     Solution<Dual<T>> solution;
     const bool are_few = side < 10;
-    CHECK(solve_equal_points(problem, control, solution) == (are_few && (priced || rows <= cols)));
+    CHECK(solve_equal_lines(problem, control, solution) == (are_few && (priced || rows <= cols)));
     if (solution.row_to_col.empty()) return;
-    const auto other = solve_core(problem, nullptr, 1, control);
+    std::vector<T> matrix(static_cast<std::size_t>(rows) * static_cast<std::size_t>(cols));
+    for (Index i = 0; i < rows; ++i) costs.read(i, 0, cols, matrix.data() + static_cast<std::ptrdiff_t>(i) * cols);
+    Problem<T> written = problem;
+    written.cost.data = matrix.data(), written.source = nullptr;
+    const auto other = solve_jv(written, control);
     double total = 0, expected = 0;
     const auto cost = [&](Index i, Index j) {
         return j < 0 ? 3.0 : static_cast<double>(at_pair(problem.cost, problem.source, i, j));
@@ -113,7 +117,7 @@ void solve_points(Index rows, Index cols, int side, bool maximize, bool priced, 
     CHECK(certify_solution(problem, solution).exact);
     if (priced) prices[0] = 4;  // rows of one place with two prices
     Solution<Dual<T>> refused;
-    if (priced) CHECK(!solve_equal_points(problem, control, refused));
+    if (priced) CHECK(!solve_equal_lines(problem, control, refused));
 }
 
 template <class T>

@@ -17,7 +17,8 @@ namespace lapwing {
 
 // Shortest augmenting paths on candidate lists with proven bounds (core/solve.hpp). `start_v`: nullptr or [cols] prices
 // to start from, any finite values. `start_rows`: nullptr or, beside start_v, [rows] the columns of an assignment, -1
-// for a free row: where it is tight, it is kept. `keep` is called when the control says so (keep_every), and when an
+// for a free row: where it is tight, it is kept. Without a start, points of which many are equal are solved as a
+// transport (reductions/equal_lines.hpp). `keep` is called when the control says so (keep_every), and when an
 // exception ends the solve.
 template <class T>
 Solution<Dual<T>> solve_core(const Problem<T>& problem, const Dual<T>* start_v, int threads, Control& control,

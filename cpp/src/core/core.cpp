@@ -4,6 +4,7 @@
 #include "lapwing/exact/wide.hpp"
 #include "lapwing/methods.hpp"
 #include "lapwing/numbers/range.hpp"
+#include "lapwing/reductions/equal_lines.hpp"
 #include "lapwing/reductions/in_boxes.hpp"
 
 namespace lapwing {
@@ -375,6 +376,11 @@ Solution<Dual<T>> solve_as_given(const Problem<T>& problem, const Dual<T>* start
 template <class T>
 Solution<Dual<T>> solve_core(const Problem<T>& problem, const Dual<T>* start_v, int threads, Control& control,
                              const Keep<Dual<T>>& keep, const Index* start_rows) {
+    if constexpr (sizeof(T) <= sizeof(double)) {  // costs of points
+        Solution<Dual<T>> solution;
+        const bool starts_anew = start_v == nullptr && start_rows == nullptr;
+        if (problem.source != nullptr && starts_anew && solve_equal_lines(problem, control, solution)) return solution;
+    }
     const auto boxed = InBoxes<T>::of(problem, threads, control);
     if (!boxed) return solve_as_given(problem, start_v, threads, control, keep, start_rows);
     using D = Dual<T>;

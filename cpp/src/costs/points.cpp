@@ -1,8 +1,7 @@
 #include "lapwing/costs/points.hpp"
 
-#include <algorithm>
-#include <functional>
 #include <numeric>
+#include <string>
 #include <unordered_map>
 #include <utility>
 
@@ -72,34 +71,20 @@ std::unique_ptr<CostSource<T>> PointCosts<T>::part(std::span<const Index> rows, 
 
 template <class T>
 std::vector<Index> PointCosts<T>::equal_lines(bool rows, Index most) const {
-    const auto point_of = [&](Index line, std::vector<T>& point) {
+    std::vector<Index> sets(static_cast<std::size_t>(rows ? rows_ : cols_));
+    std::unordered_map<std::string, Index> known;  // by the bytes of all coordinates
+    std::string point;
+    for (std::size_t line = 0; line < sets.size(); ++line) {
         point.clear();
         for (const PointTerm<T>& term : terms_)
-            for (Index k = 0; k < term.dims; ++k)
-                point.push_back(rows ? term.x[std::ptrdiff_t{line} * term.dims + k] : term.y[k * term.stride + line]);
-    };
-    std::vector<Index> of_line(static_cast<std::size_t>(rows ? rows_ : cols_)), representative;
-    std::unordered_multimap<std::size_t, Index> sets;  // by hashes
-    std::vector<T> point, other;
-    for (Index line = 0; line < static_cast<Index>(of_line.size()); ++line) {
-        point_of(line, point);
-        std::size_t hash = 0;
-        for (const T x : point) hash = (hash ^ std::hash<T>{}(x)) * 0x9E3779B97F4A7C15u, hash ^= hash >> 29;
-        const auto [begin, end] = sets.equal_range(hash);
-        const auto same = std::find_if(begin, end, [&](const auto& known) {
-            point_of(representative[known.second], other);
-            return point == other;
-        });
-        if (same != end) {
-            of_line[line] = same->second;
-            continue;
-        }
-        if (static_cast<Index>(representative.size()) == most) return {};
-        of_line[line] = static_cast<Index>(representative.size());
-        representative.push_back(line);
-        sets.emplace(hash, of_line[line]);
+            for (Index k = 0; k < term.dims; ++k) {
+                const T& x = rows ? term.x[line * term.dims + k] : term.y[k * term.stride + line];
+                point.append(reinterpret_cast<const char*>(&x), sizeof x);
+            }
+        sets[line] = known.try_emplace(point, static_cast<Index>(known.size())).first->second;
+        if (static_cast<Index>(known.size()) > most) return {};
     }
-    return of_line;
+    return sets;
 }
 
 template <class T>

@@ -241,19 +241,24 @@ class EqualLines {
         return true;
     }
 
+    // The costs of a distinct row and all distinct columns.
+    void read_distinct(Index r, std::vector<T>& row) const {
+        if (problem_.source != nullptr) {
+            const std::vector<Index> same(row.size(), rows_.representative[r]);
+            return problem_.source->read_pairs(same, cols_.representative, row.data());
+        }
+        for (Index c = 0; c < cols_.count(); ++c) row[c] = distinct_row(r)[cols_.representative[c]];
+    }
+
     bool gather() {
         const bool priced = problem_.unmatched_cost != nullptr;
         width = cols_.count() + static_cast<Index>(priced);
         costs.reserve(static_cast<std::size_t>(rows_.count()) * width);
         const D most = cost_limit<D>(priced ? m_ : std::min(m_, n_));
-        std::vector<T> read(problem_.source != nullptr ? cols_.representative.size() : 0);
+        std::vector<T> row(cols_.representative.size());
         for (Index r = 0; r < rows_.count(); ++r) {
-            if (problem_.source != nullptr) {
-                const std::vector<Index> row(read.size(), rows_.representative[r]);
-                problem_.source->read_pairs(row, cols_.representative, read.data());
-            }
-            for (Index c = 0; c < cols_.count(); ++c) {
-                const T given = problem_.source != nullptr ? read[c] : distinct_row(r)[cols_.representative[c]];
+            read_distinct(r, row);
+            for (const T given : row) {
                 const bool fits = given <= most && given >= -most;  // before the least integer is negated
                 if (!fits && (std::is_integral_v<D> || problem_.minimised(given) != kInfinity<D>)) return false;
                 costs.push_back(problem_.minimised(given));
@@ -294,7 +299,7 @@ DistinctLines look_for_distinct_lines(const MatrixView<T>& cost) {
 // Whether rows and columns are to be exchanged first, where one price allows it: a search costs as much as the sinks.
 template <class T>
 bool is_worth_turning(const Problem<T>& problem) {
-    if (!has_one_price(problem)) return false;
+    if (problem.source != nullptr || !has_one_price(problem)) return false;
     const auto [rows, cols] = look_for_distinct_lines(problem.cost);
     return rows < cols;
 }
@@ -365,14 +370,8 @@ bool solve_equal_lines(const Problem<T>& problem, Control& control, Solution<Dua
     return true;
 }
 
-template <class T>
-bool solve_equal_points(const Problem<T>& problem, Control& control, Solution<Dual<T>>& solution) {
-    return solve_as_given(problem, control, solution);
-}
-
-#define LAPWING_EQUAL_LINES(T)                                                         \
-    template bool has_equal_lines(const Problem<T>&, double);                          \
-    template bool solve_equal_points(const Problem<T>&, Control&, Solution<Dual<T>>&); \
+#define LAPWING_EQUAL_LINES(T)                                \
+    template bool has_equal_lines(const Problem<T>&, double); \
     template bool solve_equal_lines(const Problem<T>&, Control&, Solution<Dual<T>>&);
 LAPWING_EQUAL_LINES(float)
 LAPWING_EQUAL_LINES(double)

@@ -5,9 +5,8 @@
 // rows, and each set of equal columns as one sink. An assignment is a transport of these units, at the same cost, and
 // its dual prices are prices of the rows and columns.
 //
-// The transport is found by shortest augmenting paths (J. Edmonds, R. M. Karp, "Theoretical improvements in algorithmic
-// efficiency for network flow problems", Journal of the ACM 19, 1972; Dijkstra, dense, under reduced costs), each of
-// which carries as many units as it can. Where rows may stay free, doing so is one more column, for all rows.
+// Shortest paths carry the units (reductions/transport.hpp). Where rows may stay free, doing so is one more column, for
+// all rows.
 //
 // Of points whose costs are computed, equal ones are found by their coordinates.
 //
@@ -26,13 +25,10 @@ namespace lapwing {
 template <class T>
 bool has_equal_lines(const Problem<T>& problem, double fewer = 4);
 
-// Solves what has_equal_lines has found. False, with nothing solved, if there are too many distinct lines, the
-// transport takes longer than reading the matrix a few times, the time is up, or the problem is infeasible or invalid.
+// Solves what has_equal_lines has found, or lines that a source knows to be equal. False, with nothing solved, if there
+// are too many distinct lines, the transport takes longer than reading the matrix a few times, the time is up, or the
+// problem is infeasible or invalid.
 template <class T>
 bool solve_equal_lines(const Problem<T>& problem, Control& control, Solution<Dual<T>>& solution);
-
-// The same of points that a source knows to be equal, if there are many at each place. False as above.
-template <class T>
-bool solve_equal_points(const Problem<T>& problem, Control& control, Solution<Dual<T>>& solution);
 
 }  // namespace lapwing
