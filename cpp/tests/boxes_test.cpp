@@ -412,6 +412,8 @@ int main() {
         test_tilt<float>(Metric::squared_euclidean, maximize);
         test_tilt<double>(Metric::squared_euclidean, maximize);
     }
+    test_tilt<float>(Metric::euclidean, false);
+    test_tilt<double>(Metric::euclidean, false);
     test_certified_slopes<float>();
     test_certified_slopes<double>();
     test_overflow();

@@ -212,7 +212,7 @@ void Solver<T>::solve(CoreState<T>& state, const Dual<T>* start_v, const Index* 
         const bool kept = attempt == 0 && start_rows != nullptr;
         if (kept) keep_tight_pairs(state, start_rows);
         if (distinct || kept)
-            Auction<T>(state, Dual<T>{0}).run(free_rows(state), PhaseTuning::kFinalBidsPerRow * state.m);
+            Auction<T>(state, {}).run(free_rows(state), PhaseTuning::kFinalBidsPerRow * state.m);
         else
             auction_phases(state, error, attempt == 0 && start_v);
         const std::int64_t by_phases = state.scratch.dense_rows_read - read;

@@ -77,10 +77,10 @@ double largest_cost(std::span<const PointTerm<T>> terms, Index rows, Index cols)
     return sum;
 }
 
-bool is_additive(Metric metric) {
+bool can_be_tilted(Metric metric) {
     switch (metric) {
 #define LAPWING_METRIC(name) \
-    case Metric::name: return Exact::name::is_additive;
+    case Metric::name: return Exact::name::is_additive || Metric::name == Metric::euclidean;
         FOR_EACH_METRIC(LAPWING_METRIC)
 #undef LAPWING_METRIC
     }
@@ -196,7 +196,7 @@ void PointBoxes<T>::prepare_fits() {
     constexpr double kRidge = 1e-9;
     for (const PointTerm<T>& term : points_) {
         dims_ += term.dims;
-        if (!is_additive(term.metric)) return;
+        if (!can_be_tilted(term.metric)) return;
     }
     if (dims_ > kMostTilted) return;
     const auto d = static_cast<std::size_t>(dims_);

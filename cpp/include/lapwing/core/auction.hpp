@@ -6,10 +6,13 @@
 // prices, so rows may stay free. With epsilon = 0 it is Jonker and Volgenant's augmenting row reduction (Computing 38,
 // 1987), and leaves an assignment on tight edges.
 //
-// The threads of a team read the lists of a batch of rows under the same prices, and refresh those that prove no
-// minimum, which is most of the work on structured costs. Then one thread makes the bids in the order of the batch. If
+// A list need not prove a row's minimum: its first choice may be above that by a tolerance of a few epsilon. A phase
+// with epsilon > 0 leaves prices that are wrong by some epsilon anyway, and up to half as many rows are read.
+//
+// The threads of a team read the lists of a batch of rows under the same prices, and refresh those that prove too
+// little, which is most of the work on structured costs. Then one thread makes the bids in the order of the batch. If
 // the price of a row's first choice has changed by then, the bid is lost, and the row bids again in the next batch.
-// Otherwise its first choice is still the first, since v only falls, and its second choice is no better than it was. So
+// Otherwise its first choice is still as good, since v only falls, and its second choice is no better than it was. So
 // each bid is one of the Gauss-Seidel order, with a step that may be smaller: it is not that of the Jacobi order, in
 // which many rows raise their offers for a few columns. A batch is shorter after one that lost many bids. Neither the
 // batches nor the answer depend on the number of threads.
@@ -18,9 +21,10 @@
 //
 // Where there are dummy rows, they bid when no other row is left to (core/dummy_rows.hpp).
 //
-// O(k) a bid. Deviations: the second best is bounded by tau, which lowers v less than allowed but never too far; the
-// number of bids is limited, since with epsilon = 0 bidding wars can be endless; a phase with epsilon > 0 ends when
-// hardly a row is free; and no price leaves the range (see numbers/range.hpp), whatever was there before the phases.
+// O(k) a bid. Deviations: the tolerance; the second best is bounded by tau, which lowers v less than allowed but never
+// too far; the number of bids is limited, since with epsilon = 0 bidding wars can be endless; a phase with epsilon > 0
+// ends when hardly a row is free; and no price leaves the range (see numbers/range.hpp), whatever was there before the
+// phases.
 // The last free rows are where rows outnumber columns. Their bids bring down the prices of a whole region, while
 // epsilon is large in few bids; a search would walk through that region once for each of them.
 #pragma once
@@ -57,12 +61,10 @@ class Auction {
   public:
     using D = Dual<T>;
 
-    // `few`: rows that may be free in the end; `dummy_step`: of the level of dummy rows; 0: they do not bid.
-    Auction(CoreState<T>& state, D epsilon, std::size_t few = 0, D dummy_step = 0)
-        : s_(state), epsilon_(epsilon), few_(few), dummy_step_(dummy_step) {}
+    Auction(CoreState<T>& state, const Bidding<D>& bidding) : s_(state), how_(bidding) {}
 
-    // Starts from the rows in `free` and returns those that are still free. On return with epsilon == 0 every assigned
-    // row's edge is tight and u is feasible for assigned rows; free rows' u is not set.
+    // Starts from the rows in `free` and returns those that are still free. On return with epsilon and tolerance 0
+    // every assigned row's edge is tight and u is feasible for assigned rows; free rows' u is not set.
     std::vector<Index> run(const std::vector<Index>& free, std::int64_t bid_limit);
 
   private:
@@ -84,9 +86,7 @@ class Auction {
     std::int64_t let_dummy_rows_bid();
 
     CoreState<T>& s_;
-    D epsilon_;
-    std::size_t few_;
-    D dummy_step_;
+    const Bidding<D> how_;
     std::vector<Bid> bids_;         // of the batch
     std::vector<Index> undecided_;  // bids of the batch whose lists prove no minimum
     std::vector<Index> bidding_;    // rows that bid next, the last first, before those that have not bid yet
@@ -103,13 +103,13 @@ std::vector<Index> Auction<T>::run(const std::vector<Index>& free, std::int64_t 
     if (RegionalBids<T>::has_use(s_)) {
         bidding_ = free;
         next = free.end();
-        made = RegionalBids<T>(s_, epsilon_).run(bidding_, few_, bid_limit, left_);
+        made = RegionalBids<T>(s_, how_).run(bidding_, bid_limit, left_);
     }
     while (made < bid_limit && !s_.is_to_end()) {
         s_.keep_if_due();
-        if (next == free.end() && bidding_.size() <= few_) {
+        if (next == free.end() && bidding_.size() <= how_.few) {
             made += let_dummy_rows_bid();
-            if (bidding_.size() <= few_) break;
+            if (bidding_.size() <= how_.few) break;
         }
         for (bids_.clear(); bids_.size() < rows && !bidding_.empty(); bidding_.pop_back())
             bids_.push_back({bidding_.back(), {}});
@@ -139,7 +139,7 @@ bool Auction<T>::make_bids() {
 
 template <class T>
 void Auction<T>::read(Bid& bid, ListScratch<T>& scratch) {
-    bid.is_decided = read_list(s_, bid.row, scratch, bid.best);
+    bid.is_decided = read_list(s_, s_.v.data(), bid.row, scratch, bid.best, how_.tolerance);
     if (bid.best.column >= 0) bid.price = s_.v[bid.best.column];
 }
 
@@ -222,7 +222,7 @@ void Auction<T>::settle(const Bid& bid) {
         ++lost_;
         return bidding_.push_back(bid.row);
     }
-    const Index loser = place_bid(s_, s_.v.data(), bid.row, bid.best, epsilon_);
+    const Index loser = place_bid(s_, s_.v.data(), bid.row, bid.best, how_.epsilon);
     if (loser == kNoBid)
         left_.push_back(bid.row);
     else if (loser >= 0)
@@ -232,8 +232,8 @@ void Auction<T>::settle(const Bid& bid) {
 // Returns how many bids take as long.
 template <class T>
 std::int64_t Auction<T>::let_dummy_rows_bid() {
-    if (!s_.has_dummy_rows() || !(dummy_step_ > 0)) return 0;
-    const std::vector<Index> losers = bid_for_dummy_rows(s_, epsilon_, dummy_step_);
+    if (!s_.has_dummy_rows() || !(how_.dummy_step > 0)) return 0;
+    const std::vector<Index> losers = bid_for_dummy_rows(s_, how_.epsilon, how_.dummy_step);
     bidding_.insert(bidding_.end(), losers.begin(), losers.end());
     return s_.columns / AuctionTuning::kColumnsABid;
 }

@@ -7,6 +7,17 @@ namespace lapwing {
 
 inline constexpr Index kNobody = -1, kNoBid = -2;
 
+// How rows bid in a phase. When they have, c[i,j] - u[i] - v[j] >= -(epsilon + tolerance) in rows that are assigned.
+template <class D>
+struct Bidding {
+    D epsilon = 0;
+    // A row bids by its list unless this may leave out a column that is better than its first choice by more than the
+    // tolerance. If it may leave out a better one at all, the step is epsilon; longer ones overshoot.
+    D tolerance = 0;
+    std::size_t few = 0;  // rows that may be free in the end
+    D dummy_step = 0;     // of the level of dummy rows (core/dummy_rows.hpp); 0: they do not bid
+};
+
 // Gives row i its first choice under the prices v of columns 0 to n - 1, and lowers the price of that column until the
 // second choice is as good, and by epsilon more. Returns the row that loses the column, or kNobody. kNoBid: the row
 // stays free, since it has no column, or the price would leave the range, or would not fall though another row has the

@@ -41,18 +41,18 @@ class RegionalBids {
   public:
     using D = Dual<T>;
 
-    RegionalBids(CoreState<T>& state, D epsilon)
-        : s_(state), epsilon_(epsilon), regions_((state.n + RegionTuning::kColumns - 1) / RegionTuning::kColumns),
+    RegionalBids(CoreState<T>& state, const Bidding<D>& bidding)
+        : s_(state), how_(bidding), regions_((state.n + RegionTuning::kColumns - 1) / RegionTuning::kColumns),
           next_v_(state.n), views_(state.team.threads()) {}
 
     static bool has_use(const CoreState<T>& state) {
         return state.lists.has_boxes() && state.owners() == nullptr && state.n >= RegionTuning::kFrom;
     }
 
-    // Lets `rows`, which are free, bid until no more than `few` of them are left, or about `limit` bids have been made,
-    // or batches are better. Returns how many were made; `rows` are then those that go on bidding, and those that stay
-    // free are added to `left`.
-    std::int64_t run(std::vector<Index>& rows, std::size_t few, std::int64_t limit, std::vector<Index>& left);
+    // Lets `rows`, which are free, bid until few of them are left, or about `limit` bids have been made, or batches are
+    // better. Returns how many were made; `rows` are then those that go on bidding, and those that stay free are added
+    // to `left`.
+    std::int64_t run(std::vector<Index>& rows, std::int64_t limit, std::vector<Index>& left);
 
   private:
     struct alignas(64) Region {
@@ -82,7 +82,7 @@ class RegionalBids {
     std::int64_t settle_round(std::vector<Index>& left);
 
     CoreState<T>& s_;
-    D epsilon_;
+    const Bidding<D> how_;
     std::vector<Region> regions_;
     std::vector<D> next_v_;    // [n] prices of changing columns
     std::vector<View> views_;  // of the team's threads
@@ -91,11 +91,10 @@ class RegionalBids {
 };
 
 template <class T>
-std::int64_t RegionalBids<T>::run(std::vector<Index>& rows, std::size_t few, std::int64_t limit,
-                                  std::vector<Index>& left) {
+std::int64_t RegionalBids<T>::run(std::vector<Index>& rows, std::int64_t limit, std::vector<Index>& left) {
     place(rows);
     std::int64_t made = 0;
-    for (std::size_t free = rows.size(); free > few && made < limit && at_once_ >= RegionTuning::kAtOnce;) {
+    for (std::size_t free = rows.size(); free > how_.few && made < limit && at_once_ >= RegionTuning::kAtOnce;) {
         s_.keep_if_due();
         if (s_.is_to_end() || !s_.lists.has_boxes()) break;
         const bool in_time = make_round();
@@ -159,7 +158,7 @@ void RegionalBids<T>::bid_in(Index region, ListScratch<T>& scratch, const std::a
         first = (first + 1) % turns.size(), --count;
         ++mine.bids;
         BestTwo<D> best;
-        if (!read_list(s_, v, i, scratch, best)) {
+        if (!read_list(s_, v, i, scratch, best, how_.tolerance)) {
             s_.lists.refresh(i, v, scratch);
             read_list(s_, v, i, scratch, best);
         }
@@ -168,7 +167,7 @@ void RegionalBids<T>::bid_in(Index region, ListScratch<T>& scratch, const std::a
             mine.moving.push_back({i, region_of(j)});
             continue;
         }
-        const Index loser = place_bid(s_, v, i, best, epsilon_);
+        const Index loser = place_bid(s_, v, i, best, how_.epsilon);
         if (loser == kNoBid) {
             mine.left.push_back(i);
             continue;

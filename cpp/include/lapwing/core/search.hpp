@@ -8,9 +8,10 @@
 // relaxed; the limit grows by a factor from one event of the row to the next, and at least to the next column. Where
 // columns are in boxes, those without an open column are left out (costs/open_boxes.hpp): most rows of a long search
 // are deep in the region that it has closed. Where some rows tell columns far apart and others near ones (heavy tails),
-// it would come to these rows again and again. So once it has read more rows than it has scanned, rows are *read out*,
-// once each: all columns up to the nearest end, in those boxes of which some column comes nearer. The search stops at
-// the nearest unassigned column. Columns that are farther than the nearest one found so far are never pushed. Dummy
+// it would come to these rows again and again; where columns tie (lines, grids), it would find the same ones from row
+// after row. So once it has read more rows than it has scanned, or many costs, rows are *read out*, once each: all
+// columns up to the nearest end, in those boxes of which some column comes nearer. The search stops at the nearest
+// unassigned column. Columns that are farther than the nearest one found so far are never pushed. Dummy
 // rows (state.hpp): an unassigned column that the aggregated dummy row holds ends a path only if the dummy row can
 // spare a column. Otherwise the dummy row is scanned, and relaxes every column at its distance plus ceiling - v[j].
 // Complexity: O(k) a scanned row with k listed columns, O(log(m + n)) a push, one dense row a refresh event. In the
@@ -68,6 +69,7 @@ class PathSearch {
     void scan_dummy_row(D d);
     void cover(Index i, D base, D value);
     void refresh(Index i, D d);
+    void reach_further(Index i, D base, D d);
     void begin_to_read_out();
     void read_out(Index i, D base);
     void relax(Index j, Index from, D d);
@@ -89,6 +91,7 @@ class PathSearch {
     BoxPrices<T> prices_;            // ... by these prices
     bool reads_out_ = false;
     std::int64_t more_reads_ = 0;  // refresh events of this search that came due, less the rows that it has scanned
+    std::int64_t costs_read_ = 0;  // in this search, of rows that were listed again or read further
     D bound_ = 0;                  // distance of the nearest end found
     Index end_ = -1;
     D dummy_dist_ = 0;
@@ -109,7 +112,7 @@ void PathSearch<T>::reset() {
     bound_ = dummy_dist_ = kInfinity<D>;
     end_ = dummy_via_ = -1;
     dummy_closed_ = reads_out_ = false;
-    more_reads_ = 0;
+    more_reads_ = costs_read_ = 0;
 }
 
 template <class T>
@@ -206,12 +209,20 @@ void PathSearch<T>::scan_dummy_row(D d) {
 
 template <class T>
 void PathSearch<T>::refresh(Index i, D d) {
-    constexpr D kGrowth = 4, kFar = 1024;
-    constexpr std::int64_t kFewReads = 256;
+    constexpr std::int64_t kFewReads = 256, kFewCosts = 32;  // of each column
     const D base = row_dist_[i] - s_.u[i];
-    auto& scratch = s_.scratch;
-    if (open_ && !reads_out_ && ++more_reads_ > kFewReads) begin_to_read_out();
+    if (open_ && !reads_out_ && (++more_reads_ > kFewReads || costs_read_ > kFewCosts * s_.n)) begin_to_read_out();
     if (reads_out_) return read_out(i, base);
+    const std::int64_t rows = s_.scratch.dense_rows_read, in_boxes = s_.scratch.pairs_in_boxes;
+    reach_further(i, base, d);
+    costs_read_ += s_.lists.has_boxes() ? s_.scratch.pairs_in_boxes - in_boxes
+                                        : (s_.scratch.dense_rows_read - rows) * std::int64_t{s_.n};
+}
+
+template <class T>
+void PathSearch<T>::reach_further(Index i, D base, D d) {
+    constexpr D kGrowth = 4, kFar = 1024;
+    auto& scratch = s_.scratch;
     s_.lists.keep_prices_fresh(s_.v.data(), scratch);
     if (std::exchange(listed_in_[i], s_.paths) != s_.paths) {
         s_.refresh(i, scratch);

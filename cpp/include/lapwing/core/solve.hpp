@@ -26,8 +26,11 @@ struct PhaseTuning {
     static constexpr double kFirst = 4;             // first epsilon, over the error expected in a row's price ...
     static constexpr double kUnstructured = 0.015;  // ... or where no error is known
     static constexpr double kDivisor = 5;
-    static constexpr double kLast = 0.0025;          // down to this
-    static constexpr std::int64_t kBidsPerRow = 20;  // limit of a phase
+    static constexpr double kLast = 0.0025;  // down to this
+    // Tolerances of lists (core/bid.hpp), in epsilons. With 8 and more some classes take twice as long, since the next
+    // phase takes more bids than its limit.
+    static constexpr int kTolerance = 4, kLastTolerance = 1;
+    static constexpr std::int64_t kBidsPerRow = 40;  // limit of a phase
     // A phase with epsilon > 0 ends when no more rows are free than this times sqrt(m); where bids read no whole rows,
     // those before the last one go on for longer.
     static constexpr double kFewFree = 1.0 / 32, kFewFreeInBoxes = 1.0 / 64;
@@ -159,14 +162,14 @@ void auction_phases(CoreState<T>& state, double error, bool given = false) {
     const std::vector<Index> everyone = state.rows_in_turn();
     // Returns the share of rows left free.
     D last = 0;  // epsilon that was not 0
-    const auto phase = [&](D epsilon, std::int64_t bids_per_row, double few_free = 0) {
+    const auto phase = [&](D epsilon, std::int64_t bids_per_row, int tolerance = 0, double few_free = 0) {
         state.release_all();
         ++state.phases;
         if (epsilon > 0) last = epsilon;
         const auto few = static_cast<std::size_t>(few_free * std::sqrt(state.m));
-        const auto left =
-            Auction<T>(state, epsilon, few, PhaseTuning::kDummyStep * epsilon).run(everyone, bids_per_row * state.m);
-        assert_epsilon_optimal(state, epsilon);
+        const Bidding<D> bidding{epsilon, tolerance * epsilon, few, PhaseTuning::kDummyStep * epsilon};
+        const auto left = Auction<T>(state, bidding).run(everyone, bids_per_row * state.m);
+        assert_epsilon_optimal(state, bidding.epsilon + bidding.tolerance);
         state.preview();
         return static_cast<double>(left.size()) / state.m;
     };
@@ -185,7 +188,8 @@ void auction_phases(CoreState<T>& state, double error, bool given = false) {
         if (!(epsilon > 0)) break;
         const bool is_last = wanted / PhaseTuning::kDivisor < PhaseTuning::kLast;
         const double few = state.lists.has_boxes() && !is_last ? PhaseTuning::kFewFreeInBoxes : PhaseTuning::kFewFree;
-        const bool is_cut_short = phase(epsilon, PhaseTuning::kBidsPerRow, few) > PhaseTuning::kLeft;
+        const int tolerance = is_last ? PhaseTuning::kLastTolerance : PhaseTuning::kTolerance;
+        const bool is_cut_short = phase(epsilon, PhaseTuning::kBidsPerRow, tolerance, few) > PhaseTuning::kLeft;
         if (is_cut_short && !growing) break;  // a smaller epsilon would be, too
         growing = growing && is_cut_short && wanted < PhaseTuning::kMost * first;
         wanted = growing ? wanted * PhaseTuning::kEscalation : wanted / PhaseTuning::kDivisor;
@@ -193,7 +197,7 @@ void auction_phases(CoreState<T>& state, double error, bool given = false) {
     }
     phase(D{0}, PhaseTuning::kFinalBidsPerRow);
     const std::int64_t most = PhaseTuning::kFinalBidsPerRow * state.m;
-    if (state.has_dummy_rows()) Auction<T>(state, D{0}, 0, PhaseTuning::kDummyStep * last).run({}, most);
+    if (state.has_dummy_rows()) Auction<T>(state, {.dummy_step = PhaseTuning::kDummyStep * last}).run({}, most);
 }
 
 // Gives every row its nearest column where that is free yet, with a list of this column alone: for prices under which

@@ -235,9 +235,10 @@ struct BestTwo {
 };
 
 // Minima of c[i,j] - v[j] over the list and the row's unmatched column; `v`: of columns 0 to n - 1, if not state.v.
-// Returns whether no column that the list leaves out is below the first.
+// Returns whether no column that the list leaves out is below the first by more than `tolerance`.
 template <class T>
-bool read_list(const CoreState<T>& state, const Dual<T>* v, Index i, ListScratch<T>& scratch, BestTwo<Dual<T>>& best) {
+bool read_list(const CoreState<T>& state, const Dual<T>* v, Index i, ListScratch<T>& scratch, BestTwo<Dual<T>>& best,
+               Dual<T> tolerance = 0) {
     using D = Dual<T>;
     ++scratch.lists_read;
     const BestInList<D> listed = state.lists.best(i, v);
@@ -252,20 +253,15 @@ bool read_list(const CoreState<T>& state, const Dual<T>* v, Index i, ListScratch
     }
     const D tau = state.lists.tau(i);
     best.second = std::min(best.second, std::max(tau, best.first));
-    return best.first <= tau;
+    return best.first <= tau || (best.first < kInfinity<D> && best.first - tau <= tolerance);
 }
-template <class T>
-bool read_list(const CoreState<T>& state, Index i, ListScratch<T>& scratch, BestTwo<Dual<T>>& best) {
-    return read_list(state, state.v.data(), i, scratch, best);
-}
-
 // Minima of c[i,j] - v[j] over all columns, read from the list, which is refreshed where it cannot prove them.
 template <class T>
 BestTwo<Dual<T>> best_two(CoreState<T>& state, Index i, ListScratch<T>& scratch) {
     BestTwo<Dual<T>> best;
-    if (read_list(state, i, scratch, best)) return best;
+    if (read_list(state, state.v.data(), i, scratch, best)) return best;
     state.refresh(i, scratch);
-    read_list(state, i, scratch, best);
+    read_list(state, state.v.data(), i, scratch, best);
     return best;
 }
 

@@ -19,8 +19,9 @@
 // a box, and that bound is far too low. There prices are taken *tilted*: as a linear function a . y of the coordinates,
 // fitted to the prices in the box, and a rise, which no v[j] - a . y[j] exceeds. If the cost is a sum over dimensions,
 //     sum over dimensions of (least of (term - a y) in [low, high]) - rise
-// is a bound, too; the greater of the two counts. It is computed in double, less a margin for all rounding, that of the
-// costs included. Slopes may be any numbers, so their own rounding does not matter.
+// is a bound, too; the greater of the two counts. A Euclidean distance takes the place of such a sum by one that is no
+// greater, its slope towards the middle of the box. The bound is computed in double, less a margin for all rounding,
+// that of the costs included. Slopes may be any numbers, so their own rounding does not matter.
 //
 // O(k + log n) costs and bounds a row where dimensions are few and prices vary little from one box to the next, or
 // almost linearly within boxes. In many dimensions nothing is left out, and the caller should watch how many costs were

@@ -109,6 +109,36 @@ struct TiltedBounds {
         }
         dims += term.dims;
     }
+    // The same of a Euclidean distance. It is at least b (y - x) for every unit vector b, here in the direction of the
+    // box's middle, which is linear. Where q < 0, it is at most the distance of the farthest place, whatever the slopes.
+    LAPWING_INLINE void add_distance(const PointTerm<T>& term, const T* x, const T* low, const T* high,
+                                     std::ptrdiff_t stride, const double* slopes, std::ptrdiff_t slope_stride,
+                                     double q) {
+        constexpr double kLeast = std::numeric_limits<T>::min();
+        const auto ends = [&](Index k, D& p, D& l, D& h) {
+            p = broadcast(static_cast<double>(x[k]));
+            l = load_as<double>(low + k * stride), h = load_as<double>(high + k * stride);
+        };
+        D p, l, h, to_middle{}, to_farthest{};
+        for (Index k = 0; k < term.dims; ++k) {
+            ends(k, p, l, h);
+            const D middle = 0.5 * (l + h) - p, farthest = vmax(magnitude(l - p), magnitude(h - p));
+            to_middle += middle * middle, to_farthest += farthest * farthest;
+        }
+        const D largest = vsqrt(to_farthest);
+        const D scale = q > 0 ? q / vmax(vsqrt(to_middle), broadcast(kTiniest)) : D{};
+        if (q < 0) sum += q * largest;
+        for (Index k = 0; k < term.dims; ++k) {
+            ends(k, p, l, h);
+            const D a = load<D>(slopes + k * slope_stride), b = scale * (0.5 * (l + h) - p);
+            sum += vmin(b * (l - p) - a * l, b * (h - p) - a * h);
+            size += magnitude(b) * vmax(magnitude(l - p), magnitude(h - p));
+            reach += magnitude(a) * vmax(magnitude(l), magnitude(h));
+        }
+        size += std::fabs(q) * largest;
+        slack += broadcast(std::fabs(q) * std::sqrt(term.dims * kLeast));  // squares may underflow
+        dims += term.dims;
+    }
     // Less the margin: the error of computed costs is at most half a unit in the last place of `size` for each
     // operation, that of the sums here far less than kTiny of what is added; the least place is not hit exactly
     // (`slack`), and what underflows is below the least normal number of T.
@@ -119,7 +149,7 @@ struct TiltedBounds {
         return sum - rise - (of_costs * size + kTiny * all + slack + (dims + 4) * kLeast * (1 + size));
     }
 
-    static constexpr double kTiny = 0x1p-44;
+    static constexpr double kTiny = 0x1p-44, kTiniest = 1e-150;
     static LAPWING_INLINE D magnitude(D a) { return vmax(a, -a); }
 };
 
@@ -136,6 +166,9 @@ void tilt_bounds(const BoxTerm<T>* terms, Index count, Index row, bool maximize,
             const double weight = static_cast<double>(points.weight), q = maximize ? -weight : weight;
             const double* own = slopes + tilted.dims * stride + at;
             const auto add = [&]<class Term>(Term) {
+                if constexpr (std::is_same_v<Term, typename Metrics<double>::euclidean>)
+                    tilted.add_distance(points, x, terms[t].low + at, terms[t].high + at, terms[t].stride, own, stride,
+                                        q);
                 if constexpr (Term::is_additive) {
                     tilted.template add<Term>(points, x, terms[t].low + at, terms[t].high + at, terms[t].stride, own,
                                               stride, Term::is_decreasing ? -q : q);
