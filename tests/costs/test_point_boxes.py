@@ -101,6 +101,40 @@ def test_searches_among_heavy_tails_do_not_read_rows_again_and_again():
     assert result.statistics["dense_rows_read"] < 160 * n
 
 
+@settings(max_examples=6)
+@given(
+    kind=st.sampled_from(["line", "places", "two sides"]),
+    metric=st.sampled_from(["manhattan", "euclidean", "squared_euclidean"]),
+    m=st.sampled_from([700, 2100]),
+    dtype=st.sampled_from([np.float32, np.float64]),
+    seed=st.integers(0, 2**32),
+)
+def test_ties(kind, metric, m, dtype, seed):
+    """Many columns are as near as each other, so that lists prove little and searches read rows out."""
+    rng = np.random.default_rng(seed)
+
+    def points(count, spread):
+        if kind == "line":
+            return spread * rng.random((count, 1))
+        if kind == "places":
+            return rng.integers(0, 40, (count, 2))
+        return rng.integers(0, 2, (count, 2)) * 5 + spread * rng.random((count, 2))
+
+    x, y = points(m, 1).astype(dtype), points(2100, 0.5).astype(dtype)
+    source = getattr(lw.costs, metric)(x, y)
+    result = lw.solve(source, method="core", threads=1)
+    assert_proven(result, source.read(slice(None)).reshape(source.shape))
+
+
+def test_a_search_does_not_find_ties_again_and_again():
+    rng = np.random.default_rng(0)
+    n = 4096
+    x, y = np.sort(rng.random((n, 1)), 0).astype(np.float32), rng.random((n, 1)).astype(np.float32)
+    result = lw.solve(lw.costs.manhattan(x, y), method="core", threads=1)
+    assert result.certificate.bound <= 1e-9 * abs(result.objective)
+    assert result.statistics["dense_rows_read"] < 50 * n
+
+
 def test_regions_with_more_rows_than_columns():
     """Their prices fall in phases: no search walks through a region for each row that has to leave it."""
     rng = np.random.default_rng(1)

@@ -27,8 +27,8 @@ struct PhaseTuning {
     static constexpr double kUnstructured = 0.015;  // ... or where no error is known
     static constexpr double kDivisor = 5;
     static constexpr double kLast = 0.0025;  // down to this
-    // Tolerances of lists (core/bid.hpp), in epsilons. With 8 and more some classes take twice as long, since the next
-    // phase takes more bids than its limit.
+    // Tolerances of lists (core/bid.hpp), in epsilons. With 8 solves take as long; with 32 the next phase takes more
+    // bids than its limit.
     static constexpr int kTolerance = 4, kLastTolerance = 1;
     static constexpr std::int64_t kBidsPerRow = 40;  // limit of a phase
     // A phase with epsilon > 0 ends when no more rows are free than this times sqrt(m); where bids read no whole rows,
@@ -75,9 +75,9 @@ struct PhaseTuning {
         if (rows_of_whole <= kFewRows) return (structured ? kFewStructured : kFewUnstructured) * m;
         return structured ? kStructured * m : std::numeric_limits<std::int64_t>::max();
     }
-    // The same of the smallest sample when it is priced from nothing: disjoint costs take 10 a row at m = 250 and 15 at
-    // 500, costs of rank one 18 and 26, (x - 2y)^2 37 and more at 250.
-    static std::int64_t most_probe_reads(Index m) { return std::max<std::int64_t>(40, m / 12) * m; }
+    // The same of the smallest sample when it is priced from nothing. At m = 250 most costs take 1 to 12 a row, columns
+    // of other scales 25, large offsets of rows and columns 35.
+    static std::int64_t most_probe_reads(Index m) { return std::max<std::int64_t>(32, m / 15) * m; }
     static constexpr int kAttempts = 4;  // at phases from a larger epsilon, before the budget is lifted
 };
 

@@ -109,8 +109,8 @@ struct TiltedBounds {
         }
         dims += term.dims;
     }
-    // The same of a Euclidean distance. It is at least b (y - x) for every unit vector b, here in the direction of the
-    // box's middle, which is linear. Where q < 0, it is at most the distance of the farthest place, whatever the slopes.
+    // The same of a Euclidean distance. It is at least b (y - x) for every unit vector b, here that towards the box's
+    // middle, which is linear in y. Where q < 0, it is at most that of the farthest place, whatever the slopes.
     LAPWING_INLINE void add_distance(const PointTerm<T>& term, const T* x, const T* low, const T* high,
                                      std::ptrdiff_t stride, const double* slopes, std::ptrdiff_t slope_stride,
                                      double q) {
