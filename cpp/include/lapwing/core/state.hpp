@@ -48,9 +48,9 @@ struct CoreState {
     CandidateLists<T> lists;
     ListScratch<T> scratch;
     std::vector<std::unique_ptr<ListScratch<T>>> helpers;  // of the team; made when first needed
-    // Invariants (core/invariants.hpp): c[i,j] - u[i] - v[j] >= 0 for all columns of assigned rows, or >= -epsilon
-    // while an auction runs, and == 0 for assigned pairs. v never rises while lists are in use: their bounds tau rely
-    // on it.
+    // Invariants (core/invariants.hpp): c[i,j] - u[i] - v[j] >= 0 for all columns of assigned rows, or what Bidding
+    // allows while an auction runs (core/bid.hpp), and == 0 for assigned pairs. v never rises while lists are in use:
+    // their bounds tau rely on it.
     std::vector<D> u, v;
     std::vector<Index> row_to_col, col_to_row;
     D ceiling = 0;                   // max of v; defined with dummy rows only
