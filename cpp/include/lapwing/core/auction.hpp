@@ -7,7 +7,8 @@
 // 1987), and leaves an assignment on tight edges.
 //
 // A list need not prove a row's minimum: its first choice may be above that by a tolerance of a few epsilon. A phase
-// with epsilon > 0 leaves prices that are wrong by some epsilon anyway, and up to half as many rows are read.
+// with epsilon > 0 leaves prices that are wrong by some epsilon anyway, and the tolerance spares up to half of the
+// reads.
 //
 // The threads of a team read the lists of a batch of rows under the same prices, and refresh those that prove too
 // little, which is most of the work on structured costs. Then one thread makes the bids in the order of the batch. If
@@ -24,9 +25,8 @@
 // O(k) a bid. Deviations: the tolerance; the second best is bounded by tau, which lowers v less than allowed but never
 // too far; the number of bids is limited, since with epsilon = 0 bidding wars can be endless; a phase with epsilon > 0
 // ends when hardly a row is free; and no price leaves the range (see numbers/range.hpp), whatever was there before the
-// phases.
-// The last free rows are where rows outnumber columns. Their bids bring down the prices of a whole region, while
-// epsilon is large in few bids; a search would walk through that region once for each of them.
+// phases. The last free rows are where rows outnumber columns. Their bids bring down the prices of a whole region,
+// while epsilon is large in few bids; a search would walk through that region once for each of them.
 #pragma once
 
 #include <algorithm>
@@ -88,7 +88,7 @@ class Auction {
     CoreState<T>& s_;
     const Bidding<D> how_;
     std::vector<Bid> bids_;         // of the batch
-    std::vector<Index> undecided_;  // bids of the batch whose lists prove no minimum
+    std::vector<Index> undecided_;  // bids of the batch whose lists prove too little
     std::vector<Index> bidding_;    // rows that bid next, the last first, before those that have not bid yet
     std::vector<Index> left_;       // rows that stay free
     std::size_t lost_ = 0;          // bids of the batch

@@ -209,7 +209,7 @@ void PathSearch<T>::scan_dummy_row(D d) {
 
 template <class T>
 void PathSearch<T>::refresh(Index i, D d) {
-    constexpr std::int64_t kFewReads = 256, kFewCosts = 32;  // reads; costs a column
+    constexpr std::int64_t kFewReads = 256, kFewCosts = 32;  // more rows read than scanned; costs for each column
     const D base = row_dist_[i] - s_.u[i];
     if (open_ && !reads_out_ && (++more_reads_ > kFewReads || costs_read_ > kFewCosts * s_.n)) begin_to_read_out();
     if (reads_out_) return read_out(i, base);

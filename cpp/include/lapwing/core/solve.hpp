@@ -27,8 +27,8 @@ struct PhaseTuning {
     static constexpr double kUnstructured = 0.015;  // ... or where no error is known
     static constexpr double kDivisor = 5;
     static constexpr double kLast = 0.0025;  // down to this
-    // Tolerances of lists (core/bid.hpp), in epsilons. With 8 solves take as long; with 32 the next phase takes more
-    // bids than its limit.
+    // Tolerances of lists (core/bid.hpp), in epsilons. With 8 solves take as long. The larger, the more bids the next
+    // phase takes.
     static constexpr int kTolerance = 4, kLastTolerance = 1;
     static constexpr std::int64_t kBidsPerRow = 40;  // limit of a phase
     // A phase with epsilon > 0 ends when no more rows are free than this times sqrt(m); where bids read no whole rows,
