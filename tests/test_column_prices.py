@@ -205,3 +205,76 @@ def test_whether_the_optimum_is_the_only_one(seed, m, n, required):
     result = lw.solve(cost, unmatched_cost=(prices, of_cols))
     assert result.objective == min(totals)
     assert result.is_unique() == (totals.count(min(totals)) == 1)
+
+
+# --- prices far above the costs ---
+
+LARGE = (
+    ([[0.5, 0.4], [0.1, 0]], ([1e8, 0.5], [0.5, 1e8]), 0.5),
+    ([[0.72, 0.63], [0.80, 0.40]], ([0.7, 1e20], [0.9, 1e20]), 1.12),
+    ([[0.7], [0.6], [0.009]], ([0.26, 0.35, 0.29], [1e20]), 0.619),
+    # the optimum is zero, and pairs that pay must be told from others
+    (
+        [[3, 0, 1, 0], [2, 3, 0, 2], [3, 0, 3, 1], [0, 0, 2, 3]],
+        ([1e17, 0.22102564362437993, 1e17, 0.7882858464508872], [1e8, 0.7015619546039893, 1e8, 1e8]),
+        0,
+    ),
+    # a column must be matched
+    ([[0, 0, 0, 0], [0, 1, 0, 0], [0, 1e20, 0, 0]], ([1e28, 1e20, 0], [np.inf, 1, 0, 0]), 0),
+    ([[0, 0, 0, 0], [0, 1, 0, 0], [0, 1e20, 0, 0]], ([1e17, 1e17, 0], [np.inf, 1, 0, 0]), 0),
+    # duals of many magnitudes
+    (
+        [[0, 0, 0], [0, 0, np.inf], [5e-324, 1e308, np.inf]],
+        ([np.inf, np.inf, np.inf], [np.inf, np.inf, 0]),
+        5e-324,
+    ),
+)
+
+
+@pytest.mark.parametrize(("cost", "prices", "want"), LARGE)
+@pytest.mark.parametrize("certify", [True, False])
+def test_prices_far_above_the_costs(cost, prices, want, certify):
+    cost = np.array(cost, np.float64)
+    result = lw.solve(cost, unmatched_cost=prices, certify=certify)
+    assert result.status == "optimal"
+    assert result.objective == want
+    most = lw.solve(-cost, maximize=True, unmatched_cost=tuple(-np.array(side) for side in prices), certify=certify)
+    assert most.objective == -want
+    assert lw.solve_batch(cost[None], unmatched_cost=tuple(np.array([side]) for side in prices)).objective[0] == want
+
+
+@pytest.mark.parametrize("large", [1e9, 1e15, 1e22])
+def test_prices_of_any_size_are_proven(large):
+    random = np.random.default_rng(1)
+    for _ in range(60):
+        m, n = random.integers(1, 6, 2)
+        cost = random.random((m, n)) * np.where(random.random((m, n)) < 0.2, large, 1)
+        sides = [np.where(random.random(size) < 0.4, large, random.random(size)) for size in (m, n)]
+        if random.random() < 0.5:
+            sides[1] = np.where(random.random(n) < 0.3, np.inf, sides[1])
+        try:
+            result = lw.solve(cost, unmatched_cost=tuple(sides))
+        except lw.InfeasibleError:
+            continue
+        assert result.certificate.bound <= (m + n) * 2.0**-52 * abs(result.objective)
+        unproven = lw.solve(cost, unmatched_cost=tuple(sides), certify=False)
+        assert unproven.objective == pytest.approx(result.objective, rel=1e-12)
+
+
+def test_many_rows_beside_large_prices():
+    random = np.random.default_rng(0)
+    cost, of_cols = random.random((300, 300)), np.where(random.random(300) < 0.3, 1e9, 0.01)
+    result = lw.solve(cost, unmatched_cost=(0.01, of_cols))
+    assert result.certificate.bound <= 300 * 2.0**-52 * result.objective
+
+
+def test_sums_of_column_prices_are_in_range():
+    cost, price = np.zeros((1, 100), np.int64), 2 * 10**17
+    for ask in (
+        lambda: lw.solve(cost, unmatched_cost=(price, price)),
+        lambda: lw.solve(cost.T, unmatched_cost=(price, price)),
+        lambda: lw.solve(cost, unmatched_cost=(price, price), certify=False),
+        lambda: lw.solve_batch(cost[None], unmatched_cost=(price, price)),
+    ):
+        with pytest.raises(lw.RangeError, match="sums stay exact in int64 only up to"):
+            ask()

@@ -419,6 +419,7 @@ def test_a_masked_price_is_absent():
         ({"time_limit": -1}, lw.ArgumentError, "time_limit must be at least 0 seconds, got -1"),
         ({"time_limit": float("nan")}, lw.ArgumentError, "time_limit"),
         ({"time_limit": "soon"}, lw.DtypeError, "time_limit must be a number of seconds"),
+        ({"time_limit": "1"}, lw.DtypeError, "time_limit must be a number of seconds, got '1'"),
         ({"time_limit": 10**400}, lw.ArgumentError, "time_limit is beyond float64"),
         ({"progress": 3}, lw.DtypeError, "progress must be True, False or a callable"),
         ({"start": 3}, lw.DtypeError, r"start must be a Result or a pair \(u, v\)"),

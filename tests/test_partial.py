@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 
 import lapwing as lw
-from lapwing.errors import ArgumentError, DtypeError, InfeasibleError
+from lapwing.errors import ArgumentError, DtypeError, InfeasibleError, RangeError
 from support.checks import ALL_METHODS
 
 _LARGE = 1e6  # more than all costs below together
@@ -204,3 +204,10 @@ def test_the_option_is_checked():
         lw.solve([[1.0]], infeasible=True)
     with pytest.raises(InfeasibleError, match="infeasible='partial'"):
         lw.solve([[np.inf]])
+
+
+def test_an_objective_out_of_range():
+    inf, most = np.inf, 1e308
+    cost = [[inf, inf, most, inf], [inf, -most, inf, inf], [inf] * 4, [inf, inf, -most, inf]]
+    with pytest.raises(RangeError, match="out of the range of float64"):
+        lw.solve(cost, infeasible="partial")

@@ -1,5 +1,6 @@
 """Results: objectives without rounding, duals with the right signs, SciPy's order."""
 
+import copy
 import math
 import pickle
 import subprocess
@@ -26,6 +27,13 @@ def test_objectives_of_integers_are_python_integers(method):
 def test_objectives_of_floats_are_correctly_rounded(certify):
     cost = np.where(np.eye(4, dtype=bool), [1e16, 1.0, -1e16, 1.0], np.inf)
     assert lw.solve(cost, certify=certify).objective == 2.0
+
+
+def test_objectives_of_batches_keep_what_additions_lose():
+    cost = np.where(np.eye(3, dtype=bool), [2.0**60, 1.0, -(2.0**60)], np.inf)
+    assert lw.solve_batch(cost[None]).objective[0] == 1.0
+    priced = lw.solve_batch(np.full((1, 1, 3), np.inf), unmatched_cost=(0.0, [[2.0**60, 1.0, -(2.0**60)]]))
+    assert priced.objective[0] == 1.0
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -103,6 +111,13 @@ def test_pickled_results_keep_the_costs_of_their_pairs():
     assert result.pair_costs.tolist() == [1, 2] and result.certificate.exact and isinstance(result, lw.Result)
 
 
+def test_copies_keep_the_costs():
+    result = lw.solve([[1.0, 2.0], [3.0, 4.5]])
+    again = copy.copy(result)
+    assert type(again) is type(result) and again.objective == result.objective
+    assert again.is_unique()
+
+
 def test_notebooks_show_a_table():
     html = lw.solve(np.arange(400.0).reshape(20, 20))._repr_html_()
     assert html.startswith("<table>") and "proven exactly" in html and "and 10 more" in html
@@ -122,6 +137,8 @@ def test_batches_can_be_indexed():
     assert np.array_equal(batch[-1].row_to_col, batch.row_to_col[2])
     with pytest.raises(IndexError, match="problem 3 of a batch of 3"):
         batch[3]
+    with pytest.raises(TypeError, match="give a whole number, got slice"):
+        batch[0:2]
     listed = lw.solve_batch([costs[0], costs[1].T])
     assert isinstance(listed, lw.ListResult) and listed.row_ind[1].tolist() == listed[1].row_ind.tolist()
     assert listed.col_to_row[1].tolist() == batch.row_to_col[1].tolist() and listed[1].u is None

@@ -14,6 +14,7 @@
 #include <optional>
 
 #include "common.hpp"
+#include "lapwing/numbers/total.hpp"
 
 namespace lapwing::bindings {
 namespace {
@@ -95,18 +96,13 @@ PyObject* solve_pairs(const Request& request) {
     });
 }
 
-// The sum of the matched costs, as a double: what additions lose is added at the end (Neumaier).
+// The sum of the matched costs, as a double.
 template <class T>
 double matched_sum(const MatrixView<T>& cost, const Index* row_to_col) {
-    double sum = 0, lost = 0;
-    for (Index i = 0; i < cost.rows; ++i) {
-        if (row_to_col[i] < 0) continue;
-        const auto c = static_cast<double>(cost.at(i, row_to_col[i]));
-        const double next = sum + c;
-        lost += std::fabs(sum) >= std::fabs(c) ? (sum - next) + c : (c - next) + sum;
-        sum = next;
-    }
-    return sum + lost;
+    Total<double> total;
+    for (Index i = 0; i < cost.rows; ++i)
+        if (row_to_col[i] >= 0) total.add(static_cast<double>(cost.at(i, row_to_col[i])));
+    return total.value();
 }
 
 // (row_to_col, col_to_row, sum of the matched costs), int32 and -1 where free.

@@ -10,6 +10,7 @@
 #include "lapwing/matching/ties.hpp"
 #include "lapwing/methods.hpp"
 #include "lapwing/numbers/range.hpp"
+#include "lapwing/numbers/total.hpp"
 #include "lapwing/numbers/trust.hpp"
 #include "lapwing/reductions/column_prices.hpp"
 
@@ -135,15 +136,13 @@ class Batch {
         take({solution.row_to_col.data(), solution.u.data(), solution.v.data()}, sure);
     }
 
-    D price_of_free_columns(std::size_t b, const Problem<T>& problem, const Index* row_to_col) const {
+    void add_free_columns(std::size_t b, const Problem<T>& problem, const Index* row_to_col, Total<D>& total) const {
         const D* prices = problems_.unmatched_cols + problems_.col_start(b);
         std::vector<char> taken(static_cast<std::size_t>(problem.cost.cols), 0);
         for (Index i = 0; i < problem.cost.rows; ++i)
             if (row_to_col[i] >= 0) taken[static_cast<std::size_t>(row_to_col[i])] = 1;
-        D sum{};
         for (Index j = 0; j < problem.cost.cols; ++j)
-            if (!taken[static_cast<std::size_t>(j)]) sum += problem.maximize ? -prices[j] : prices[j];
-        return sum;
+            if (!taken[static_cast<std::size_t>(j)]) total.add(problem.maximize ? -prices[j] : prices[j]);
     }
 
     // `problem` is transposed if the given one is tall; the outputs are of the given one.
@@ -160,14 +159,15 @@ class Batch {
         std::int64_t* row_to_col = output_.row_to_col + first_row;
         const bool tall = is_tall(b);
         if (tall) std::fill_n(row_to_col, cols, std::int64_t{-1});
-        D objective{};
+        Total<D> total;
         for (Index i = 0; i < rows; ++i) {
             const Index j = solved.row_to_col[i];
             (tall ? row_to_col[j] : row_to_col[i]) = tall ? i : j;
-            objective += j >= 0 ? static_cast<D>(problem.cost.at(i, j))
-                                : (problem.maximize ? -problem.unmatched_cost[i] : problem.unmatched_cost[i]);
+            total.add(j >= 0 ? static_cast<D>(problem.cost.at(i, j))
+                             : (problem.maximize ? -problem.unmatched_cost[i] : problem.unmatched_cost[i]));
         }
-        if (problems_.unmatched_cols != nullptr) objective += price_of_free_columns(b, problem, solved.row_to_col);
+        if (problems_.unmatched_cols != nullptr) add_free_columns(b, problem, solved.row_to_col, total);
+        const D objective = total.value();
         if constexpr (std::is_floating_point_v<D>)
             if (!(std::fabs(objective) < kInfinity<D>)) report({b, BatchFault::range, -1, -1}, false);
         output_.objective[b] = objective;

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.certificate import Number
+from lapwing.errors import RangeError
 from lapwing.problem import Problem, must_be_matched
 
 if TYPE_CHECKING:
@@ -85,14 +86,23 @@ def objective(problem: Problem, row_to_col: NDArray[np.int64]) -> Number:
 
 
 def exact_sum(parts: list[NDArray[Any]]) -> Number:
-    """The exact sum of integers, or the correctly rounded sum of floats."""
+    """The exact sum of integers, or the correctly rounded sum of floats.
+
+    Raises
+    ------
+    RangeError
+    """
     if all(part.dtype.kind == "i" for part in parts):
         return sum(_whole_sum(part) for part in parts)
     values = [value for part in parts for value in part.tolist()]
     try:
         return math.fsum(values)
-    except OverflowError:  # of a sum on the way to one that is in range
-        return float(_rational_sum(values))
+    except OverflowError:  # of a sum on the way to one that may be in range
+        total = _rational_sum(values)
+    try:
+        return float(total)
+    except OverflowError:
+        raise RangeError("the objective is out of the range of float64: divide all costs by a constant") from None
 
 
 def _whole_sum(part: NDArray[Any]) -> int:

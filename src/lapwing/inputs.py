@@ -337,11 +337,13 @@ def check_memory_limit(given: int | str | None) -> int | None:
     return None if given is None else as_bytes(given, "memory_limit")
 
 
-def check_time_limit(seconds: float | None) -> float:
+def check_time_limit(seconds: float | str | None) -> float:
     """Seconds, infinite if there is no limit."""
     if seconds is None:
         return math.inf
     try:
+        if isinstance(seconds, str | bytes):  # which float() would read
+            raise TypeError
         limit = float(seconds)
     except (TypeError, ValueError):
         raise DtypeError(f"time_limit must be a number of seconds, got {seconds!r}") from None

@@ -7,7 +7,7 @@ import weakref
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, Self, SupportsIndex
 
 import numpy as np
 from numpy.typing import NDArray
@@ -91,6 +91,11 @@ class Result(Matching):
         lines = [(*pairs[k], costs[k]) for k in shown(len(pairs))]
         proof = f"{self.status}, objective {self.objective}" if self.certificate is None else str(self.certificate)
         return html_table(("row", "column", "cost"), lines, len(pairs), proof)
+
+    def __copy__(self) -> Self:
+        made = object.__new__(type(self))
+        made.__dict__.update(self.__dict__)  # with the costs, which a pickle leaves out
+        return made
 
     def __getstate__(self) -> dict[str, Any]:
         kept = {} if self._costs is None else {"pair_costs": self.pair_costs, "invalid_pairs": self.invalid_pairs}
@@ -187,9 +192,13 @@ class Batch:
     def __iter__(self) -> Iterator[Assignment]:
         return (self[b] for b in range(len(self)))
 
-    def __getitem__(self, b: int) -> Assignment:
+    def __getitem__(self, b: SupportsIndex) -> Assignment:
         """Problem b; from the end, if negative."""
         count = len(self)
+        try:
+            b = b.__index__()
+        except AttributeError:
+            raise TypeError(f"a batch is read problem by problem: give a whole number, got {b!r}") from None
         if not -count <= b < count:
             raise IndexError(f"problem {b} of a batch of {count}")
         b %= count

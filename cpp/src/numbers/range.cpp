@@ -85,10 +85,11 @@ CostRange<Dual<T>> check_range(const Problem<T>& problem, int threads, const Kee
                                const Dual<T>* unmatched_cols) {
     using D = Dual<T>;
     CostRange<D> range;
+    const Index rows = problem.cost.rows, cols = problem.cost.cols;
     const D share = unmatched_cols != nullptr ? 2 : 1;
-    range.limit = cost_limit<D>(std::min(problem.cost.rows, problem.cost.cols)) / share;
+    range.limit = cost_limit<D>(unmatched_cols != nullptr ? rows + cols : std::min(rows, cols)) / share;
     if (problem.unmatched_cost != nullptr) {
-        const D limit = cost_limit<D>(problem.cost.rows) / share;
+        const D limit = cost_limit<D>(unmatched_cols != nullptr ? rows + cols : rows) / share;
         for (Index i = 0; i < problem.cost.rows; ++i) {
             const D price = problem.unmatched_cost[i];
             if (price == kInfinity<D> || magnitude(price) <= magnitude(range.extreme)) continue;

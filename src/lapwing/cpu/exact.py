@@ -32,6 +32,7 @@ from lapwing.cpu.solve import (
     given_back,
     infeasible_with_proof,
     invalid_cost_found,
+    largest,
     run,
 )
 from lapwing.errors import ArgumentError, InfeasibleError, InternalError, InvalidCostError, RangeError
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from lapwing.cpu.rewritten import Rewritten
 
 _ULP = 2.0**-52
+_OUT_OF_RANGE = "the optimum is out of the range of float64: divide all costs by a constant"
 _ROUNDING = 1e-9  # errors of a method over the magnitudes of all duals and of the largest cost; more is a bug
 _NEAR = 2.0**-20  # a bound over the objective, up to which the exact solve has little to mend
 _GAINED = 2.0**-10  # a bound over the one before, up to which a refinement of duals is worth the next one
@@ -153,14 +155,26 @@ def _solved_rewritten(
     """Solve a problem with columns that must be matched in another form."""
     from lapwing.cpu.required_columns import rewritten
 
-    other = rewritten(problem)
+    deadline, other = time.perf_counter() + control.time_limit, rewritten(problem)
     try:
         answer, certificate = _solved_in_form(other, problem, plan, start, control, certify=certify)
     except InfeasibleError as error:
         assert other.refuse is not None
         other.refuse(error)
-    if certificate is not None and answer.status == "optimal" and not is_proven(problem, answer, certificate):
-        refuse_errors(problem, answer, certificate)
+    if certificate is None or answer.status != "optimal" or is_proven(problem, answer, certificate):
+        return answer, certificate
+    refuse_errors(problem, answer, certificate)
+    left, other_plan = deadline - time.perf_counter(), other.plan(plan, False)
+    exact = _solved(other.problem, other_plan, None, math.inf, 0.0, left, control.hook)
+    if exact is None:
+        return replace(answer, status="time_limit"), certificate
+    exact.statistics |= answer.statistics | {"exact_solves": 1.0}
+    answer = other.given_back(exact)
+    certificate = prove(problem, answer.row_to_col, *answer.proving_duals, plan.threads, control.hook)
+    if not math.isfinite(certificate.primal):
+        raise RangeError(_OUT_OF_RANGE)
+    if not is_proven(problem, answer, certificate):
+        _refuse(problem, certificate)
     return answer, certificate
 
 
@@ -223,7 +237,7 @@ def is_trusted(problem: Problem, answer: Answer) -> bool:
         objective = abs(float(_costs(problem, answer).sum(dtype=np.float64)))
     if answer.provisional or not math.isfinite(objective):
         return False
-    return are_small(max(_largest(answer.v), answer.shift), objective)
+    return are_small(max(largest(answer.v), answer.shift), objective)
 
 
 def is_proven(problem: Problem, answer: Answer, certificate: Certificate) -> bool:
@@ -315,10 +329,11 @@ def _refuse(problem: Problem, certificate: Certificate) -> NoReturn:
 
 
 def _largest_cost(problem: Problem) -> float:
-    """The largest magnitude of a cost that is not forbidden: a pass over the costs, which is seldom needed."""
+    """The largest magnitude of a cost or price that is finite: a pass over the costs, which is seldom needed."""
+    prices = [largest(side) for side in (problem.unmatched_cost, problem.unmatched_cols) if side is not None]
     if isinstance(problem.cost, SparseCost):
-        return _largest(problem.cost.data)
-    return max((_largest(problem.cost.read(rows)) for rows in row_blocks(problem.cost)), default=0.0)
+        return max(largest(problem.cost.data), *prices, 0.0)
+    return max([*(largest(problem.cost.read(rows)) for rows in row_blocks(problem.cost)), *prices], default=0.0)
 
 
 def repaired(
@@ -342,10 +357,10 @@ def repaired(
             rest = Control(deadline - time.perf_counter(), hook)
             best, certificate = _solved_wide(problem, plan, rest)
             if not math.isfinite(certificate.primal):
-                raise RangeError("the optimum is out of the range of float64: divide all costs by a constant")
+                raise RangeError(_OUT_OF_RANGE)
             return replace(best, statistics=counted | {"exact_solves": solves + 1.0}), certificate
         precision = problem.rows_to_match * _ULP / 4 * abs(certificate.primal)
-        limit = math.inf if all_pairs else 8.0 * problem.rows_to_match * _largest(_costs(problem, best))
+        limit = math.inf if all_pairs else 8.0 * problem.rows_to_match * largest(_costs(problem, best))
         found = _solved(
             problem, plan, best, limit, 0.0 if all_digits else precision, deadline - time.perf_counter(), hook
         )
@@ -357,7 +372,7 @@ def repaired(
         best, certificate = found, prove(problem, found.row_to_col, *found.proving_duals, plan.threads, hook)
         if is_proven(problem, found, certificate):
             return replace(found, statistics=counted), certificate
-        if abs(certificate.primal) > _MUCH_BETTER * abs(before):
+        if abs(certificate.primal) >= _MUCH_BETTER * abs(before):  # also where both are zero
             if all_digits and all_pairs:
                 _refuse(problem, certificate)
             all_pairs, all_digits = True, all_pairs
@@ -456,7 +471,3 @@ def _solved(
             raise ArgumentError("a row has no allowed pair any more: a callback must give the same costs each time")
         raise InternalError("the exact solve found a problem infeasible that has an answer")
     return given_back(problem, plan, raw)
-
-
-def _largest(values: NDArray[Any]) -> float:
-    return float(np.abs(values[np.isfinite(values)]).max(initial=0.0))

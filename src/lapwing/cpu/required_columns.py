@@ -11,12 +11,14 @@ all allowed pairs.
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lapwing._core import MOST_DUAL_PARTS
 from lapwing.answer import Answer, inverse
 from lapwing.costs.base import CostSource
 from lapwing.costs.dense import DenseCost
@@ -85,7 +87,7 @@ def _doubled(problem: Problem) -> Rewritten:
         parts = None
         if not problem.is_integer:
             u, v = (np.atleast_2d(duals) for duals in answer.proving_duals)
-            parts = np.concatenate([u[:, :m], v[:, n:]]), np.concatenate([v[:, :n], u[:, m:]])
+            parts = _added(u[:, :m], v[:, n:]), _added(v[:, :n], u[:, m:])
             u, v = u.sum(axis=0), v.sum(axis=0)
         u, v = u[:m] + v[n:], v[:n] + u[m:]
         return replace(answer, row_to_col=row_to_col, u=u, v=v, parts=parts, col_to_row=None)
@@ -99,6 +101,20 @@ def _doubled(problem: Problem) -> Rewritten:
         raise error
 
     return Rewritten(Problem(pairs, problem.maximize), given_back, refuse=refuse)
+
+
+def _added(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The sums of two sums of parts, as sums of parts, which are not more than a certificate reads."""
+    parts = np.concatenate([x, y])
+    if len(parts) <= MOST_DUAL_PARTS:
+        return parts
+    fewer = np.zeros((MOST_DUAL_PARTS, parts.shape[1]))
+    for line in range(parts.shape[1]):
+        rest, k = parts[:, line].tolist(), 0
+        while (part := math.fsum(rest)) != 0:  # less than an ulp of it is left
+            fewer[k, line] = part
+            rest, k = [*rest, -part], k + 1
+    return fewer
 
 
 def _require_rows(problem: Problem) -> None:

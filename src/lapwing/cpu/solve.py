@@ -132,6 +132,8 @@ def _run(method: Method, problem: Problem, plan: Plan, start: Duals | None, cont
         raise InternalError("the method found costs too large that are not; please report it with the matrix")
     if raw["status"] == "infeasible":
         raise infeasible_with_proof(problem, plan, cost, prices, raw)
+    if of_cols is not None and not problem.is_integer:  # which the method subtracts from costs
+        raw["shift"] = max(raw.get("shift", 0.0), largest(of_cols))
     return given_back(problem, plan, raw)
 
 
@@ -319,3 +321,8 @@ def _rounded(parts: NDArray[Any]) -> NDArray[Any]:
     for part in parts[::-1]:
         total = total + part
     return total
+
+
+def largest(values: NDArray[Any]) -> float:
+    """The largest magnitude of numbers, without infinities."""
+    return float(np.abs(values[np.isfinite(values)]).max(initial=0.0))

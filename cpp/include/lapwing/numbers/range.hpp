@@ -2,7 +2,8 @@
 //
 // Distances and duals are sums of at most 2 (n + 1) costs along an alternating path, n = min(rows, cols). So
 // 2 (n + 1) * max |cost| must stay below 2^62 for integers and within the largest finite double for floats; forbidden
-// pairs and absent unmatched costs (infinity) do not count. All rows may stay free: for unmatched costs n = rows.
+// pairs and absent unmatched costs (infinity) do not count. All rows may stay free: for unmatched costs n = rows, and
+// where columns have prices, too, n = rows + cols.
 // float and int32_t costs always pass and are not read.
 // One pass at memory speed for double and int64_t.
 #pragma once
