@@ -223,13 +223,6 @@ __device__ inline int32 warp_min(int32 x) {
     return warp_reduce(x, [](int32 a, int32 b) { return a < b ? a : b; });
 #endif
 }
-__device__ inline uint32 warp_or(uint32 x) {
-#if defined(LAPWING_EMULATION) || __CUDA_ARCH__ >= 800
-    return __reduce_or_sync(kAllLanes, x);
-#else
-    return warp_reduce(x, [](uint32 a, uint32 b) { return a | b; });
-#endif
-}
 
 // Integers in the same order as the floats, and back.
 __device__ inline int32 order_of(float x) {

@@ -1,4 +1,4 @@
-// Primitives of a warp: reductions, minima, sums and counts over its 32 lanes.
+// Primitives of a warp: reductions, minima, sums, bits and counts over its 32 lanes.
 #pragma once
 #include "common/numbers.cuh"
 
@@ -35,6 +35,14 @@ __device__ inline uint32 warp_sum(uint32 x) {
     return __reduce_add_sync(kAllLanes, x);
 #else
     return warp_reduce(x, [](uint32 a, uint32 b) { return a + b; });
+#endif
+}
+// The bits of all lanes.
+__device__ inline uint32 warp_or(uint32 x) {
+#if defined(LAPWING_EMULATION) || __CUDA_ARCH__ >= 800
+    return __reduce_or_sync(kAllLanes, x);
+#else
+    return warp_reduce(x, [](uint32 a, uint32 b) { return a | b; });
 #endif
 }
 // The number of indices below `count` for which before(k) is true. All lanes call it and get the result.

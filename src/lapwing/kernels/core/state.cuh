@@ -123,6 +123,7 @@ struct Counts {
     uint32 refresh;                    // in refresh_rows
     uint32 insufficient;  // in insufficient_rows (costs/host_rows.cuh); of shards: in own_rows (core/lists/owners.cuh)
     uint32 full;          // in full_rows
+    uint32 whole;         // rows all of whose columns are relaxed together, in successor (core/search/resolve.cuh)
     uint32 met;           // in met_cols
     uint32 displaced;     // rows that lost their columns (core/search/dummies.cuh)
     uint32 ends;          // pairs of a tree and a free column that it reaches (core/search/augment.cuh)

@@ -23,9 +23,11 @@ struct Tuning {
     static constexpr int32 held_columns = 32;    // per thread in registers, where a row is listed
     static constexpr int32 packs_ahead = 4;      // 16-byte loads in flight per thread that reads a row
     static constexpr uint32 full_row_ahead = 4;  // columns in flight per thread that reads all columns of a row
-    static constexpr uint32 tie_cols = 4;        // adjacent columns per thread where ties are collected in order
-    static constexpr uint32 rank_lanes = 8;      // lanes that rank two candidates together
-    static constexpr uint32 gap_samples = 64;    // rows whose median gap is the list gap
+    static constexpr uint32 full_rows_together = 64;  // rows of whose columns a warp reads 32
+    static constexpr uint32 full_rows_ahead = 16;     // of these, in flight
+    static constexpr uint32 tie_cols = 4;             // adjacent columns per thread where ties are collected in order
+    static constexpr uint32 rank_lanes = 8;           // lanes that rank two candidates together
+    static constexpr uint32 gap_samples = 64;         // rows whose median gap is the list gap
     static constexpr int enough_cached = 4;  // candidates within a row cache's bound; with fewer, the row is read again
 
     // --- lists of computed costs ---

@@ -399,6 +399,7 @@ class Coordinator : Commander {
         perform(Task::resolve, uncertified, 2);
         search_ = command_.search;
         take(counts_.refresh);
+        take(counts_.whole);
         if constexpr (Listing::has_owners) take(counts_.insufficient);
         refreshes_ += search_.listed;
     }

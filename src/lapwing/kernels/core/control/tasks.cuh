@@ -171,7 +171,10 @@ LAPWING_NOINLINE __device__ void run_task() {
             return;
         case Task::resolve: return command.wide ? resolve_uncertified<true>() : resolve_uncertified<false>();
         case Task::parents: return look_for_parents();
-        case Task::parents_in_full_rows: return find_parents_in_full_rows(team, search, command.count);
+        case Task::parents_in_full_rows:
+            if constexpr (Costs::is_in_memory)
+                return find_parents_in_rows_of(state.matrix.costs, team, search, command.count);
+            return find_parents_in_full_rows(team, search, command.count);
         case Task::augment: return augment_all();
         case Task::begin_backward: return begin_backward(team, search);
         case Task::backward: return run_backward_sweeps();

@@ -104,29 +104,69 @@ __device__ inline void find_parents(const Team& team, const SearchRun& run) {
         }
     }
 }
-// The same for rows that were relaxed completely, one block each; for a matrix on the host, for the rows on the GPU.
+// Row i, all of whose columns were relaxed.
+__device__ inline ReadRow origin_of_full_row(const State& state, const SearchRun& run, int32 i) {
+    const int32 own = load_stable(state.row_to_col + i);
+    return {i,
+            own,
+            own < 0 ? run.born : step_of(__ldcg(state.stamp + own)),
+            nullptr,
+            own < 0 ? Dual(0) : from_key<Dual>(__ldcg(state.distance + own)),
+            load_stable(state.u + i)};
+}
+// Notes row `from` as a parent of column j, as note_parent does, and the pair if the column is free.
+__device__ inline void note_parent_of_full_row(const Team& team, const SearchRun& run, const ReadRow& from, int32 j,
+                                               uint64 key, Dual cost, Dual v) {
+    const State& state = team.state;
+    const Origin origin = {from.row, from.step, from.distance, from.u};
+    if (!(cost < infinity<Dual>()) || !note_parent(state, run, origin, j, key, cost, v)) return;
+    const uint32 place = atomicAdd(team.wide ? &state.counts->ends : &team.own.ends, 1u);
+    if (place < room_for_ends(state)) ends_of(state)[place] = {from.row, j};
+}
+// The same for rows all of whose columns were relaxed, one block each; for a matrix on the host, for the rows on the
+// GPU.
 __device__ inline void find_parents_in_full_rows(const Team& team, const SearchRun& run, uint32 count) {
     State& state = team.state;
     Listing::before_parents(team, run);
     for (uint32 index = team.block(); index < count; index += team.blocks) {
         const int32 i = Listing::full_row(state, index);
-        const int32 own = load_stable(state.row_to_col + i);
-        const Origin from = {i, own < 0 ? run.born : step_of(__ldcg(state.stamp + own)),
-                             own < 0 ? Dual(0) : from_key<Dual>(__ldcg(state.distance + own)),
-                             load_stable(state.u + i)};
+        const ReadRow from = origin_of_full_row(state, run, i);
         const Wanted wanted = {run.radius, from.distance, from.u, false};
-        FullRow(state.matrix, i).each_part(state, own, wanted, [&](const FullRow::Part& part) {
+        FullRow(state.matrix, i).each_part(state, from.own, wanted, [&](const FullRow::Part& part) {
 #pragma unroll
             for (uint32 k = 0; k < FullRow::kAtOnce; ++k) {
-                const int32 j = part.col[k];
-                if (j < 0 || !(part.cost[k] < infinity<Dual>()) ||
-                    !note_parent(state, run, from, j, part.known[k], part.cost[k], part.v[k]))
-                    continue;
-                const uint32 place = atomicAdd(team.wide ? &state.counts->ends : &team.own.ends, 1u);
-                if (place < room_for_ends(state)) ends_of(state)[place] = {i, j};
+                if (part.col[k] >= 0)
+                    note_parent_of_full_row(team, run, from, part.col[k], part.known[k], part.cost[k], part.v[k]);
             }
         });
     }
+}
+// The same for a matrix in memory, whose rows are read together.
+template <class CostsOfMatrix>
+__device__ inline void find_parents_in_rows_of(const CostsOfMatrix& of_matrix, const Team& team, const SearchRun& run,
+                                               uint32 count) {
+    const State& state = team.state;
+    int32 col = kNone;
+    Dual v = 0;
+    uint64 known = kFar;
+    const auto row_at = [&](uint32 index) { return origin_of_full_row(state, run, Listing::full_row(state, index)); };
+    const auto open = [&](int32 j) {
+        col = j;
+        v = j >= 0 ? load_stable(state.v + j) : Dual(0);
+        known = j >= 0 ? __ldcg(state.distance + j) : kFar;
+        return known != kFar && known <= run.radius;
+    };
+    const auto take = [&](const ReadRow& row, Dual cost) {
+        return cost < infinity<Dual>() && as_key(row.distance + reduced(cost, v, row.u)) == known;
+    };
+    const auto note = [&](const ReadRow& row, Dual cost) {
+        note_parent_of_full_row(team, run, row, col, known, cost, v);
+    };
+    const auto close = [] {};
+    read_full_rows(of_matrix, team, count, row_at, open, take, note, close, [&](const ReadRow& row) {
+        const int32 j = state.matrix.real_cols() + row.row;
+        if (row.row >= 0 && row.own != j && open(j)) note(row, state.matrix.unmatched_cost(row.row));
+    });
 }
 
 // Finds, for every column within the search radius, the free row of its tree. Pointer jumping for all columns at once

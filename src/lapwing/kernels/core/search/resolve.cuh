@@ -2,6 +2,7 @@
 // They are listed again under the present prices. If that is insufficient, all their columns are relaxed.
 #pragma once
 #include "core/lists/full_row.cuh"
+#include "core/lists/full_rows.cuh"
 #include "core/search/relax.cuh"
 
 // Finds the uncertified rows among free rows and the rows of reached columns, and counts the latter.
@@ -55,8 +56,22 @@ __device__ inline void count_tight(const Team& team) {
     if (lane_index() == 0 && tight > 0) atomicAdd(&(team.wide ? *team.state.counts : team.own).answer, tight);
 }
 
-// Lists an uncertified row again (unless all were listed together), and relaxes all its columns if the list is still
-// insufficient. All threads of a block call it.
+// Rows whose lists are insufficient, when a team relaxes all columns of many rows together. Forward searches alone use
+// them, backward ones use the array.
+__device__ inline int32* whole_rows(const State& state) { return state.successor; }
+
+// Notes that all columns of row i are relaxed in this search. By one warp.
+__device__ inline void note_full_row(const Team& team, const SearchRun& run, int32 i, Dual distance) {
+    const State& state = team.state;
+    const bool mine = lane_index() == 0, is_new = mine && load_stable(state.full_search + i) != run.search;
+    append(team, state.full_rows, &Counts::full, is_new ? i : kNone);
+    if constexpr (Costs::is_in_memory) append(team, whole_rows(state), &Counts::whole, mine ? i : kNone);
+    if (!mine) return;
+    state.full_search[i] = run.search;
+    state.full_distance[i] = distance;
+}
+// Lists an uncertified row again (unless all were listed together). If the list is still insufficient, all columns of
+// the row are relaxed, of a matrix in memory together with those of other rows. All threads of a block call it.
 template <bool wide>
 __device__ inline void resolve_uncertified_row(const Team& team, const SearchRun& run, int32 i) {
     State& state = team.state;
@@ -68,14 +83,8 @@ __device__ inline void resolve_uncertified_row(const Team& team, const SearchRun
             pick(state.frontier, !run.present)[add_count<wide>(&counts_of<wide>(team, run.number).next, 1)] = {i, own};
         return;
     }
-    if (threadIdx.x < kWarp) {
-        const bool mine = threadIdx.x == 0 && load_stable(state.full_search + i) != run.search;
-        append(team, state.full_rows, &Counts::full, mine ? i : kNone);
-    }
-    if (threadIdx.x == 0) {
-        state.full_search[i] = run.search;
-        state.full_distance[i] = distance;
-    }
+    if (threadIdx.x < kWarp) note_full_row(team, run, i, distance);
+    if constexpr (Costs::is_in_memory) return;
     FullRow(state.matrix, i).each_part(state, own, {run.radius, distance, u, true}, [&](FullRow::Part& part) {
         Dual x[FullRow::kAtOnce];
 #pragma unroll
@@ -84,6 +93,44 @@ __device__ inline void resolve_uncertified_row(const Team& team, const SearchRun
             x[k] = distance + reduced(part.cost[k], part.v[k], u);
         }
         relax<wide, false>(team, run, part.col, x, part.known);
+    });
+}
+// Relaxes all columns of the first `count` of whole_rows.
+template <bool wide>
+__device__ inline void relax_whole_rows(const Team& team, const SearchRun& run, uint32 count) {
+    const State& state = team.state;
+    int32 col[1] = {kNone};
+    Dual v = 0, x[1] = {Dual(0)};
+    uint64 known[1] = {0};
+    const auto row_at = [&](uint32 index) {
+        const int32 i = load_stable(whole_rows(state) + index);
+        return ReadRow{i,       load_stable(state.row_to_col + i),   0,
+                       nullptr, load_stable(state.row_distance + i), load_stable(state.u + i)};
+    };
+    const auto open = [&](int32 j) {
+        col[0] = j;
+        x[0] = infinity<Dual>();
+        v = j >= 0 ? load_stable(state.v + j) : Dual(0);
+        known[0] = j >= 0 ? __ldcg(state.distance + j) : 0;
+        return j >= 0;
+    };
+    const auto take = [&](const ReadRow& row, Dual cost) {
+        const Dual through = row.distance + reduced(cost, v, row.u);
+        if (cost < infinity<Dual>() && through < x[0]) x[0] = through;
+        return false;
+    };
+    const auto note = [](const ReadRow&, Dual) {};
+    const auto close = [&] {
+        if (!(x[0] < infinity<Dual>())) col[0] = kNone;
+        relax<wide, false>(team, run, col, x, known);
+    };
+    read_full_rows(state.matrix.costs, team, count, row_at, open, take, note, close, [&](const ReadRow& row) {
+        const Dual cost = row.row >= 0 ? state.matrix.unmatched_cost(row.row) : infinity<Dual>();
+        const int32 j = state.matrix.real_cols() + row.row;
+        const bool wanted = cost < infinity<Dual>() && row.own != j;
+        open(wanted ? j : kNone);
+        if (wanted) take(row, cost);
+        close();
     });
 }
 template <bool wide>
@@ -99,6 +146,12 @@ LAPWING_NOINLINE __device__ void resolve_uncertified() {
     for (uint32 at = team.block(); at < count; at += team.blocks)
         resolve_uncertified_row<wide>(team, run, load_stable(state.refresh_rows + at));
     team.sync();
+    if constexpr (Costs::is_in_memory) {
+        if (const uint32 whole = present_count(team, &Counts::whole)) {
+            relax_whole_rows<wide>(team, run, whole);
+            team.sync();
+        }
+    }
     conclude_step<wide>(team, run);
     if (blockIdx.x == 0 && threadIdx.x == 0) shared().control.command.search = run;
 }
