@@ -100,6 +100,13 @@ LAPWING_NOINLINE __device__ void look_for_uncertified() {
 LAPWING_NOINLINE __device__ void look_for_parents() {
     find_parents(team_of_command(), shared().control.command.search);
 }
+LAPWING_NOINLINE __device__ void look_for_parents_in_full_rows() {
+    const Command& command = shared().control.command;
+    if constexpr (Costs::is_in_memory)
+        find_parents_in_rows_of(shared().state.matrix.costs, team_of_command(), command.search, command.count);
+    else
+        find_parents_in_full_rows(team_of_command(), command.search, command.count);
+}
 LAPWING_NOINLINE __device__ void augment_all() { augment(team_of_command(), shared().control.command.search); }
 // Ends a search that has reached enough free columns: finds the uncertified rows, whose lists may be too short
 // (refresh_rows). If there are none, augments along paths.
@@ -171,10 +178,7 @@ LAPWING_NOINLINE __device__ void run_task() {
             return;
         case Task::resolve: return command.wide ? resolve_uncertified<true>() : resolve_uncertified<false>();
         case Task::parents: return look_for_parents();
-        case Task::parents_in_full_rows:
-            if constexpr (Costs::is_in_memory)
-                return find_parents_in_rows_of(state.matrix.costs, team, search, command.count);
-            return find_parents_in_full_rows(team, search, command.count);
+        case Task::parents_in_full_rows: return look_for_parents_in_full_rows();
         case Task::augment: return augment_all();
         case Task::begin_backward: return begin_backward(team, search);
         case Task::backward: return run_backward_sweeps();
