@@ -60,13 +60,15 @@ struct Nearest {
     bool tied;  // another column may be as near
 };
 
-// The first column at a distance that one of them has.
+// The first of the columns at a distance that one of them has; 0 if none has, which costs that change meanwhile may
+// bring about.
 template <class D>
-LAPWING_INLINE Index column_at(const D* distance, D sought) {
+LAPWING_INLINE Index column_at(const D* distance, Index columns, D sought) {
     const Vec<D> all = broadcast(sought);
-    const auto at = [&](Index j) __attribute__((always_inline)) { return equal(load<Vec<D>>(distance + j), all); };
-    for (Index j = 0;; j += kLanes)
-        if (const unsigned found = bits(at(j)); found != 0) return j + static_cast<Index>(__builtin_ctz(found));
+    for (Index j = 0; j < columns; j += kLanes)
+        if (const unsigned at = bits(equal(load<Vec<D>>(distance + j), all)); at != 0)
+            return j + static_cast<Index>(__builtin_ctz(at));
+    return 0;
 }
 
 // distance[j] = min(distance[j], (cost - w[j]) + offset), with the row's number in `from` wherever it fell (or, with
@@ -94,7 +96,7 @@ LAPWING_INLINE Nearest<D> relax(const Row<T, kNegated>& row, const D* w, D offse
     });
     const Vec<D> all = min_of_lanes(best);
     const unsigned at = bits(equal(best, all));
-    return {all[0], at == 0 ? 0 : column_at(distance, all[0]), (at & (at - 1)) != 0};
+    return {all[0], column_at(distance, row.length(), all[0]), (at & (at - 1)) != 0};
 }
 
 }  // namespace LAPWING_TARGET
