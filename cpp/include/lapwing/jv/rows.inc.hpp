@@ -11,8 +11,6 @@ struct Row {
     const T* cost = nullptr;
     const Dual<T>* tail = nullptr;  // the last, partial vector, as minimised; null if there is none
     Index whole = 0;                // columns in whole vectors, a multiple of kLanes
-    // Of all its vectors, in columns.
-    Index length() const { return tail != nullptr ? whole + kLanes : whole; }
     // f(costs as duals, first column) for every vector of the row
     template <class F>
     LAPWING_INLINE void for_each(F&& f) const {

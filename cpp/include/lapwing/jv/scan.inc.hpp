@@ -22,13 +22,13 @@ struct SeeNothing {
 template <class T, bool kNegated, class See = SeeNothing, class D = Dual<T>>
 LAPWING_INLINE TwoSmallest<D> two_smallest(const Row<T, kNegated>& row, const D* v, const T* ahead, See&& see = {}) {
     Vec<D> first = broadcast(kInfinity<D>), second = first;
-    Lanes where{}, here = lane_numbers();
+    Lanes where{};
+    const Lanes lane = lane_numbers();
     row.for_each([&](Vec<D> cost, Index j) __attribute__((always_inline)) {
         __builtin_prefetch(ahead + j);
         see(cost);
         const Vec<D> x = cost - load<Vec<D>>(v + j);
-        where = select(less(x, first), here, where);
-        here = here + static_cast<std::int64_t>(kLanes);
+        where = select(less(x, first), lane + static_cast<std::int64_t>(j), where);
         second = lane_min(second, lane_max(first, x));
         first = lane_min(first, x);
     });
@@ -60,30 +60,19 @@ struct Nearest {
     bool tied;  // another column may be as near
 };
 
-// The first of the columns at a distance that one of them has; 0 if none has, which costs that change meanwhile may
-// bring about.
-template <class D>
-LAPWING_INLINE Index column_at(const D* distance, Index columns, D sought) {
-    const Vec<D> all = broadcast(sought);
-    for (Index j = 0; j < columns; j += kLanes)
-        if (const unsigned at = bits(equal(load<Vec<D>>(distance + j), all)); at != 0)
-            return j + static_cast<Index>(__builtin_ctz(at));
-    return 0;
-}
-
 // distance[j] = min(distance[j], (cost - w[j]) + offset), with the row's number in `from` wherever it fell (or, with
 // kFirst, everywhere: distance and `from` are written for the first time); returns the nearest column. Rows come in no
 // order: the next page of this one is asked for.
-//
-// A pass that notes where the least distance is takes half as long again as one that looks for it afterwards.
 template <bool kFirst, class T, bool kNegated, class D = Dual<T>>
 LAPWING_INLINE Nearest<D> relax(const Row<T, kNegated>& row, const D* w, D offset, Index number, D* distance,
                                 std::int64_t* from) {
     Vec<D> best = broadcast(kInfinity<D>);
+    Lanes where{};
+    const Lanes lane = lane_numbers();
     const Lanes me = broadcast(static_cast<std::int64_t>(number));
-    const Vec<D> to_row = broadcast(offset);
     row.for_each([&](Vec<D> cost, Index j) __attribute__((always_inline)) {
-        Vec<D> x = distance_through<D>(cost, load<Vec<D>>(w + j), to_row);
+        __builtin_prefetch(row.cost + std::min(kPage<T> + j, row.whole));
+        Vec<D> x = distance_through<D>(cost, load<Vec<D>>(w + j), broadcast(offset));
         if constexpr (kFirst) {
             store(from + j, me);
         } else {
@@ -92,11 +81,14 @@ LAPWING_INLINE Nearest<D> relax(const Row<T, kNegated>& row, const D* w, D offse
             x = lane_min(x, old);
         }
         store(distance + j, x);
+        where = select(less(x, best), lane + static_cast<std::int64_t>(j), where);
         best = lane_min(best, x);
     });
     const Vec<D> all = min_of_lanes(best);
     const unsigned at = bits(equal(best, all));
-    return {all[0], column_at(distance, row.length(), all[0]), (at & (at - 1)) != 0};
+    std::int64_t columns[kLanes];
+    store(columns, where);
+    return {all[0], at == 0 ? 0 : static_cast<Index>(columns[__builtin_ctz(at)]), (at & (at - 1)) != 0};
 }
 
 }  // namespace LAPWING_TARGET
