@@ -17,6 +17,8 @@ from lapwing.problem import Problem, must_be_matched
 if TYPE_CHECKING:
     from fractions import Fraction
 
+OUT_OF_RANGE = "the optimum is out of the range of float64: divide all costs by a constant"
+
 Duals = tuple[NDArray[Any], NDArray[Any]]  # u (m,) and v (n,), in the user's orientation and sense
 Keep = Callable[["Answer"], None]  # given what a method has, now and then
 
@@ -102,7 +104,7 @@ def exact_sum(parts: list[NDArray[Any]]) -> Number:
     try:
         return float(total)
     except OverflowError:
-        raise RangeError("the objective is out of the range of float64: divide all costs by a constant") from None
+        raise RangeError(OUT_OF_RANGE) from None
 
 
 def _whole_sum(part: NDArray[Any]) -> int:

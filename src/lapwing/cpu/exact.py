@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing import _core
-from lapwing.answer import Answer, Duals, exact_sum, inverse, objective
+from lapwing.answer import OUT_OF_RANGE, Answer, Duals, exact_sum, inverse, objective
 from lapwing.certificate import Certificate, prove, require_matching
 from lapwing.costs.dense import row_blocks
 from lapwing.costs.sparse import SparseCost
@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from lapwing.cpu.rewritten import Rewritten
 
 _ULP = 2.0**-52
-_OUT_OF_RANGE = "the optimum is out of the range of float64: divide all costs by a constant"
 _ROUNDING = 1e-9  # errors of a method over the magnitudes of all duals and of the largest cost; more is a bug
 _NEAR = 2.0**-20  # a bound over the objective, up to which the exact solve has little to mend
 _GAINED = 2.0**-10  # a bound over the one before, up to which a refinement of duals is worth the next one
@@ -172,7 +171,7 @@ def _solved_rewritten(
     answer = other.given_back(exact)
     certificate = prove(problem, answer.row_to_col, *answer.proving_duals, plan.threads, control.hook)
     if not math.isfinite(certificate.primal):
-        raise RangeError(_OUT_OF_RANGE)
+        raise RangeError(OUT_OF_RANGE)
     if not is_proven(problem, answer, certificate):
         _refuse(problem, certificate)
     return answer, certificate
@@ -357,7 +356,7 @@ def repaired(
             rest = Control(deadline - time.perf_counter(), hook)
             best, certificate = _solved_wide(problem, plan, rest)
             if not math.isfinite(certificate.primal):
-                raise RangeError(_OUT_OF_RANGE)
+                raise RangeError(OUT_OF_RANGE)
             return replace(best, statistics=counted | {"exact_solves": solves + 1.0}), certificate
         precision = problem.rows_to_match * _ULP / 4 * abs(certificate.primal)
         limit = math.inf if all_pairs else 8.0 * problem.rows_to_match * largest(_costs(problem, best))

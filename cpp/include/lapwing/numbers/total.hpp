@@ -1,7 +1,7 @@
 // The sum of the costs of an assignment, for answers that come without a certificate.
 //
-// What additions of floats lose is added at the end (A. Neumaier, Zeitschrift für Angewandte Mathematik und Mechanik 54
-// (1974)); integers lose nothing.
+// The rounding errors of its additions are added up beside it and added at the end (A. Neumaier, Zeitschrift für
+// Angewandte Mathematik und Mechanik 54 (1974)). Sums of integers have none.
 #pragma once
 
 #include <cmath>

@@ -56,8 +56,8 @@ __device__ inline void count_tight(const Team& team) {
     if (lane_index() == 0 && tight > 0) atomicAdd(&(team.wide ? *team.state.counts : team.own).answer, tight);
 }
 
-// Rows whose lists are insufficient, when a team relaxes all columns of many rows together. Forward searches alone use
-// them, backward ones use the array.
+// The rows whose lists are insufficient, all of whose columns a team relaxes together. Backward searches, which come
+// later, have the array for their own use.
 __device__ inline int32* whole_rows(const State& state) { return state.successor; }
 
 // Notes that all columns of row i are relaxed in this search. By one warp.
