@@ -125,6 +125,12 @@ def jaccard(rng: Generator, n: int) -> Matrix:
     return 1 - shared / np.maximum(x.sum(1)[:, None] + y.sum(1)[None] - shared, 1)
 
 
+def log_normal_points(rng: Generator, n: int) -> Matrix:
+    """Return squared distances of points whose coordinates span magnitudes, as incomes and sizes of cities do."""
+    x, y = (np.exp(2 * rng.normal(size=(n, 2))) for _ in range(2))
+    return squared_distances(x, y)
+
+
 def blobs(rng: Generator, n: int) -> Matrix:
     """Return squared distances of points in thirty clusters."""
     centres = rng.random((30, 2))
@@ -320,6 +326,7 @@ CLASSES: dict[str, Maker] = {
     # points and features
     "points": plane,
     "blobs": blobs,
+    "log-normal points": log_normal_points,
     "grid": grid,
     "cosine, 64 dimensions": lambda rng, n: 1 - unit_vectors(rng, n) @ unit_vectors(rng, n).T,
     "Jaccard": jaccard,

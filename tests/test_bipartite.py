@@ -45,6 +45,20 @@ def test_zeros_and_infinities_are_no_edges():
     assert lw.min_weight_full_bipartite_matching(big)[1].tolist() == [1, 0]
 
 
+def test_duplicates_are_added_before_weights_are_looked_at():
+    with pytest.warns(UserWarning, match="explicit zero"), pytest.raises(ValueError, match="no full matching"):
+        lw.min_weight_full_bipartite_matching(sp.coo_matrix((np.array([4, -4]), ([0, 0], [0, 0])), shape=(1, 1)))
+    graph = sp.coo_matrix(([np.inf, 1, 5, 1, 1], ([0, 0, 0, 1, 1], [0, 0, 1, 0, 1])), shape=(2, 2))
+    assert lw.min_weight_full_bipartite_matching(graph)[1].tolist() == [1, 0]
+
+
+def test_damaged_matrices():
+    graph = sp.csr_matrix(np.eye(3))
+    graph.indptr[1] = 50_000_000  # SciPy's conversions would read there
+    with pytest.raises(ValueError, match="damaged indptr"):
+        lw.min_weight_full_bipartite_matching(graph)
+
+
 def test_errors_are_scipys():
     with pytest.raises(TypeError, match="graph must be sparse"):
         lw.min_weight_full_bipartite_matching(np.eye(2))

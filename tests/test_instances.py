@@ -99,6 +99,12 @@ def test_unknown_classes_are_refused(cls: str) -> None:
 def test_arguments_out_of_range_are_refused() -> None:
     with pytest.raises(ArgumentError, match="seed -1 is out of range"):
         instances.generate("uniform", 3, -1)
+    with pytest.raises(ArgumentError, match="seed 'a' is out of range"):
+        instances.generate("uniform", 3, "a")
+    with pytest.raises(ArgumentError, match=r"n must be an integer, got 3\.5"):
+        instances.generate("uniform", 3.5)
+    with pytest.raises(ArgumentError, match="unknown instance class 3"):
+        instances.generate(3, 3)
     with pytest.raises(ArgumentError, match="-3 x 5"):
         instances.generate("uniform", -3, 1, cols=5)
     with pytest.raises(ArgumentError, match="not integers.*int32"):

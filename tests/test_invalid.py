@@ -79,6 +79,15 @@ def test_rows_formulas_and_mapped_files(tmp_path):
         assert np.array_equal(result.invalid_pairs, np.argwhere(np.isnan(matrix)))
 
 
+def test_long_formulas():
+    x = np.array([[0.0, 1.0], [1.0, 0.0]])
+    for text in ("x0**2+" * 30 + "1/y0*0", "+".join(["abs(x0-y0)*abs(x1-y1)"] * 40) + "+0/y0"):
+        cost = lw.costs.expression(text, x, x)
+        for maximize in (False, True):
+            result = lw.solve(cost, maximize=maximize, invalid="forbid", infeasible="partial")
+            assert result.invalid_pairs.tolist() == [[0, 0], [1, 0]] and result.col_ind.tolist() == [1]
+
+
 def test_whatever_else_is_invalid_is_an_error():
     with pytest.raises(InvalidCostError, match=r"cost\[0, 1\] is -inf"):
         lw.solve([[np.nan, -np.inf]], invalid="forbid")

@@ -56,6 +56,8 @@ def test_sparse_duplicates_are_summed_without_wrapping_around():
     matrix = sparse.coo_matrix((np.array([100, 100, 1], np.int8), ([0, 0, 1], [0, 0, 1])), (2, 2))
     assert lw.solve(matrix).objective == 201
     assert lw.solve(sparse.bsr_matrix(np.array([[100, 2], [3, 100]], np.int8))).objective == 5
+    with pytest.raises(lw.RangeError, match="18446744073709551607, above the largest int64"):
+        lw.solve(sparse.bsr_matrix(np.array([[2**64 - 9, 3], [3, 4]], np.uint64)))
 
 
 def damaged(form, **changes):

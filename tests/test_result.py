@@ -29,6 +29,14 @@ def test_objectives_of_floats_are_correctly_rounded(certify):
     assert lw.solve(cost, certify=certify).objective == 2.0
 
 
+@pytest.mark.parametrize("method", ["auto", "core", "jv", "ssp"])
+def test_bounds_without_a_certificate(method):
+    cost = np.array([[1.0, 1e20], [-1e20, 3.0]])
+    for maximize, optimum in ((False, 0), (True, 4)):
+        result = lw.solve(cost, maximize=maximize, certify=False, method=method)
+        assert result.objective == result.lower_bound == optimum
+
+
 def test_objectives_of_batches_keep_what_additions_lose():
     cost = np.where(np.eye(3, dtype=bool), [2.0**60, 1.0, -(2.0**60)], np.inf)
     assert lw.solve_batch(cost[None]).objective[0] == 1.0

@@ -116,6 +116,21 @@ def test_bad_input(matrix, error, words):
         lw.equilibrate(matrix)
 
 
+def test_damaged_and_masked_matrices():
+    for matrix in (sp.csr_array(np.eye(3)), sp.csc_array(np.eye(3))):
+        matrix.indptr[1] = 50_000_000  # SciPy's conversions would read there
+        with pytest.raises(lw.ArgumentError, match="damaged indptr"):
+            lw.equilibrate(matrix)
+    masked = np.ma.MaskedArray([[1.0, 5.0], [2.0, 3.0]], [[False, True], [False, False]])
+    assert lw.equilibrate(masked).row_to_col.tolist() == [0, 1]
+
+
+def test_small_integers_do_not_wrap_around():
+    matrix = sp.coo_array((np.array([100, 100, 1, 1], np.int8), ([0, 0, 0, 1], [0, 0, 1, 1])), (2, 2))
+    found = lw.equilibrate(matrix)
+    assert found.log_row_scale[0] + found.log_col_scale[0] == pytest.approx(-np.log(200))
+
+
 def test_a_tall_matrix_has_no_order_of_columns():
     with pytest.raises(lw.ArgumentError, match="transpose"):
         _ = lw.equilibrate(np.ones((3, 2))).permutation

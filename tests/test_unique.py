@@ -68,6 +68,21 @@ def test_against_all_assignments(shape, levels, scale, share, price, maximize, s
     assert result.is_unique() == (is_best and optima(cost, price) == 1)
 
 
+def test_prices_beyond_float64_and_infinite_ones():
+    large = 2**54
+    assert lw.solve(np.array([[large], [large - 1]]), unmatched_cost=large + 2).is_unique()
+    assert lw.solve(np.array([[3, 2 * large + 1], [0, 1], [3, 2]]), unmatched_cost=2 * large).is_unique()
+    cost = np.array([[0.1, 1e16], [0.3, 0.7]])
+    for prices in ([np.inf, 1.0], (1.0, [np.inf, 0.0])):
+        assert lw.solve(cost, unmatched_cost=prices).is_unique()
+    rng = np.random.default_rng(5)
+    for _ in range(60):
+        cost = rng.integers(0, 4, (3, 3)) * 0.1
+        result = lw.solve(cost, unmatched_cost=[np.inf, 0.3, 0.3])
+        price_columns = np.where(np.eye(3), [[np.inf], [0.3], [0.3]], np.inf)
+        assert result.is_unique() == lw.solve(np.concatenate([cost, price_columns], axis=1)).is_unique()
+
+
 @pytest.mark.parametrize("n", [1, 60])
 def test_random_floats_and_constants(n):
     cost = np.random.default_rng(n).random((n, n))

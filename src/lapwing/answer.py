@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -96,9 +96,20 @@ def exact_sum(parts: list[NDArray[Any]]) -> Number:
     """
     if all(part.dtype.kind == "i" for part in parts):
         return sum(_whole_sum(part) for part in parts)
-    values = [value for part in parts for value in part.tolist()]
+    return float_sum(value for part in parts for value in part.tolist())
+
+
+def float_sum(values: Iterable[Number]) -> float:
+    """The correctly rounded sum.
+
+    Raises
+    ------
+    RangeError
+    """
+    values = list(values)
     try:
-        return math.fsum(values)
+        whole = all(isinstance(value, int) for value in values)
+        return float(sum(values)) if whole else math.fsum(values)
     except OverflowError:  # of a sum on the way to one that may be in range
         total = _rational_sum(values)
     try:

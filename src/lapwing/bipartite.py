@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.api import solve
-from lapwing.costs.sparse import edges
+from lapwing.costs.sparse import edges, entries_of
 from lapwing.errors import InfeasibleError, InvalidCostError
 
 
@@ -23,7 +23,7 @@ def min_weight_full_bipartite_matching(
     ----------
     biadjacency : (m, n) SciPy sparse matrix or array of format CSR, CSC or COO, real
         Missing pairs are no edges. Explicit zeros are none either, as in SciPy, with its warning, and pairs of weight
-        +inf (-inf when maximising). Integers are matched exactly.
+        +inf (-inf when maximising). Of a pair that is given twice the sum counts. Integers are matched exactly.
     maximize : bool
 
     Returns
@@ -46,19 +46,18 @@ def min_weight_full_bipartite_matching(
         raise TypeError("graph must be in CSC, CSR, or COO format.")
     if not (np.issubdtype(biadjacency.dtype, np.number) or biadjacency.dtype == np.bool_):
         raise ValueError(f"expected a matrix containing numerical entries, got {biadjacency.dtype}")
-    pairs = biadjacency.tocoo()
-    weights = pairs.data
+    row, col, weights = entries_of(biadjacency)
     if weights.dtype.kind == "c" or weights.dtype.itemsize > 8:
         weights = weights.astype(np.float64)
+    pairs = edges(row, col, weights, biadjacency.shape)  # which adds those that are given twice
+    row, col, weights = pairs.entry_lines, pairs.indices, pairs.data
     if not np.all(weights):
         warnings.warn("explicit zero weights are removed before matching", stacklevel=2)
     kept = weights != 0
     if weights.dtype.kind == "f":
         kept &= weights != (-np.inf if maximize else np.inf)
     try:
-        answer = solve(
-            edges(pairs.row[kept], pairs.col[kept], weights[kept], pairs.shape), maximize=bool(maximize), certify=False
-        )
+        answer = solve(edges(row[kept], col[kept], weights[kept], pairs.shape), maximize=bool(maximize), certify=False)
     except InfeasibleError as error:
         raise ValueError("no full matching exists") from error
     except InvalidCostError as error:

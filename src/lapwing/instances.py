@@ -195,7 +195,9 @@ def computed(cls: str, n: int, seed: int = 0, *, cols: int | None = None, dtype:
 
 def _parse(cls: str, n: int) -> tuple[str, int]:
     """Class and integer argument: the largest cost of ``int:R``, the rank of ``lowrank:K``, else 0."""
-    kind, _, text = cls.partition(":")
+    if not isinstance(n, (int, np.integer)):
+        raise ArgumentError(f"n must be an integer, got {n!r}")
+    kind, _, text = str(cls).partition(":")
     try:
         if kind == "int":
             largest = round(float(text or 1) * n)
@@ -215,8 +217,8 @@ def _parse(cls: str, n: int) -> tuple[str, int]:
 
 
 def _check_seed(seed: int) -> None:
-    if not 0 <= seed < 2**63:
-        raise ArgumentError(f"seed {seed} is out of range; use an integer from 0 to 2**63 - 1")
+    if not (isinstance(seed, (int, np.integer)) and 0 <= seed < 2**63):
+        raise ArgumentError(f"seed {seed!r} is out of range; use an integer from 0 to 2**63 - 1")
 
 
 def _mix(z: NDArray[np.uint64], scratch: NDArray[np.uint64]) -> NDArray[np.uint64]:

@@ -129,8 +129,7 @@ def _source_without(cost: Any, forbidden: float) -> CostSource:
     if isinstance(cost, SparseCost):
         return replace(cost, data=_filled(cost.data, forbidden))
     if isinstance(cost, ExpressionCost):
-        infinity = "inf" if forbidden > 0 else "-inf"
-        return replace(cost, text=f"where(({cost.text}) == ({cost.text}), {cost.text}, {infinity})")
+        return replace(cost, nan_becomes=forbidden)
     if isinstance(cost, RowCost):
         return cost if cost.is_integer else replace(cost, callback=_Filling(cost.callback, forbidden))
     if cost.tier == "sharded":

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self, SupportsIndex
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.answer import Answer
+from lapwing.answer import Answer, float_sum
 from lapwing.arrays import is_gpu_array, to_host
 from lapwing.assignment import Assignment, IndexArray, Matching, html_table, shown
 from lapwing.certificate import BatchCertificate, Certificate, Number
@@ -132,7 +132,7 @@ class Result(Matching):
     def matched_cost(self) -> Number:
         """The sum of the matched costs alone, without what free rows cost: as exact as `objective`."""
         values = self.pair_costs.tolist()
-        return sum(values) if all(isinstance(value, int) for value in values) else math.fsum(values)
+        return sum(values) if all(isinstance(value, int) for value in values) else float_sum(values)
 
     def is_unique(self) -> bool:
         """Whether no other assignment is as good, or better by what rounding hides. Reads all costs once.

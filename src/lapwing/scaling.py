@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.api import solve
-from lapwing.costs.sparse import edges, is_scipy_sparse, is_sparse
+from lapwing.costs.sparse import edges, entries_of, is_scipy_sparse, is_sparse
 from lapwing.costs.sparse_arrays import as_sparse_cost
 from lapwing.errors import ArgumentError, DtypeError, InfeasibleError, RangeError
 
@@ -92,7 +92,7 @@ def equilibrate(matrix: Any) -> Equilibration:
     Parameters
     ----------
     matrix : (m, n) dense array or SciPy sparse array of any class, real or complex, or real sparse array as for `solve`
-        Entries of magnitude 0 count as missing. Of a matrix that is not square the shorter side is matched completely.
+        Entries that are 0 or masked count as missing. If it is not square, the shorter side is matched completely.
 
     Returns
     -------
@@ -131,21 +131,33 @@ def equilibrate(matrix: Any) -> Equilibration:
     return Equilibration(row_to_col, rank, u, v)
 
 
+def _added(
+    rows: NDArray[Any], cols: NDArray[Any], values: NDArray[Any]
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """The same entries, equal ones as their sum."""
+    order = np.lexsort((cols, rows))
+    rows, cols, values = rows[order], cols[order], values[order]
+    first = np.ones(len(rows), bool)
+    first[1:] = (rows[1:] != rows[:-1]) | (cols[1:] != cols[:-1])
+    if first.all():
+        return rows, cols, values
+    wide = values.astype(np.float64) if values.dtype.kind in "biu" else values  # sums of small integers may be large
+    return rows[first], cols[first], np.add.reduceat(wide, np.flatnonzero(first))
+
+
 def _entries(matrix: Any) -> tuple[NDArray[Any], NDArray[Any], Logarithms, tuple[int, int]]:
     """Rows, columns and log|a| of the entries that are not 0, and the shape."""
     if is_scipy_sparse(matrix):
-        if len(matrix.shape) != 2:
-            raise ArgumentError(f"the matrix must be 2-D, got a sparse array of shape {matrix.shape}")
-        pairs = matrix.tocoo(copy=True)
-        pairs.sum_duplicates()
-        rows, cols, values, shape = pairs.row, pairs.col, pairs.data, pairs.shape
+        rows, cols, values = entries_of(matrix)
+        rows, cols, values = _added(rows, cols, values)
+        shape = matrix.shape
     elif is_sparse(matrix):
         cost = as_sparse_cost(matrix)
         lines, across = cost.entry_lines, cost.indices
         rows, cols = (across, lines) if cost.by_columns else (lines, across)
         values, shape = cost.data, cost.shape
     else:
-        dense = np.asarray(matrix)
+        dense = np.ma.filled(matrix, 0) if isinstance(matrix, np.ma.MaskedArray) else np.asarray(matrix)
         if dense.ndim != 2:
             raise ArgumentError(f"the matrix must be 2-D, got shape {dense.shape}")
         if dense.dtype.kind not in "biufc":

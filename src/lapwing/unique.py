@@ -22,13 +22,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing._core import ABSENT
 from lapwing.answer import inverse
 from lapwing.certificate import prove
 from lapwing.costs.dense import row_blocks
 from lapwing.costs.sparse import SparseCost
 from lapwing.inputs import processors
-from lapwing.problem import Problem
+from lapwing.problem import Problem, must_be_matched
 from lapwing.shifted import shifted
 from lapwing.shortage import find_shortages, parts_of
 
@@ -102,30 +101,27 @@ class _Graph:
                 if i != k
             ]
         if prices is not None:
-            stays = self._is_small(prices, self._u, np.zeros_like(self._u), exact) & (self._row_to_col >= 0)
+            stays = self._may_be_free(prices, self._u, exact) & (self._row_to_col >= 0)
             arcs += [(int(i), free, Fraction(prices[i].item()) - self._own[i]) for i in np.flatnonzero(stays)]
         arcs += [(free, int(i), Fraction(0)) for i in np.flatnonzero(self._row_to_col < 0)]
         if self._problem.unmatched_cost is not None or m < len(self._v):
-            left = self._is_small(of_cols, self._v, np.zeros_like(self._v), exact) & (self._col_to_row >= 0)
+            left = self._may_be_free(of_cols, self._v, exact) & (self._col_to_row >= 0)
             arcs += [(free, int(self._col_to_row[j]), Fraction(of_cols[j].item())) for j in np.flatnonzero(left)]
         return arcs
 
     def _staying_free(self) -> NDArray[Any] | None:
-        """The price of leaving each row free, infinite if it must be matched; None if no row may stay free."""
+        """The price of leaving each row free; None if no row may stay free."""
         prices = self._problem.unmatched_cost
         if prices is not None:
-            prices = -prices if self._problem.maximize else prices
-            return np.where(np.abs(prices) == ABSENT, math.inf, prices) if prices.dtype.kind == "i" else prices
+            return -prices if self._problem.maximize else prices
         return np.zeros_like(self._u) if self._problem.is_tall else None
 
     def _columns_staying_free(self) -> NDArray[Any]:
-        """The price of leaving each column free, infinite if it must be matched."""
+        """The price of leaving each column free."""
         prices = self._problem.unmatched_cols
         if prices is None:
             return np.zeros_like(self._v)
-        prices = -prices if self._problem.maximize else prices
-        absent = np.abs(prices) == ABSENT
-        return np.where(absent, math.inf, prices) if prices.dtype.kind == "i" and absent.any() else prices
+        return -prices if self._problem.maximize else prices
 
     def _blocks(self) -> Iterator[_Pairs]:
         """All pairs that are not forbidden, some rows at a time."""
@@ -145,6 +141,9 @@ class _Graph:
     def _near(self, rows: Any, cols: Any, costs: Any, exact: bool) -> _Pairs:
         near = self._is_small(costs, self._u[rows], self._v[cols], exact) | (self._row_to_col[rows] == cols)
         return rows[near], cols[near], costs[near]
+
+    def _may_be_free(self, prices: Any, duals: Any, exact: bool) -> Any:
+        return self._is_small(prices, duals, np.zeros_like(duals), exact) & ~must_be_matched(prices)
 
     def _is_small(self, c: Any, u: Any, v: Any, exact: bool) -> Any:
         """Whether c - u - v is 0, if the duals are exact; else whether it may be within the bound."""

@@ -139,6 +139,14 @@ def test_lapjv_package(dtype):
         lapjv.lapjv(cost[:3])
 
 
+def test_sums_beyond_float64_on_the_way():
+    cost = np.full((3, 3), np.inf)
+    np.fill_diagonal(cost, [1.5e308, 1.5e308, -1.5e308])
+    assert lw.solve(cost).matched_cost == 1.5e308
+    assert lapjv.lapjv(cost)[2][0] == lap.lapjv(cost)[0] == 1.5e308
+    assert lapsolver.solve_dense(cost)[1].tolist() == [0, 1, 2]
+
+
 def test_munkres():
     matrix = [[5, 9, 1], [10, 3, 2], [8, 7, 4]]
     assert munkres.Munkres().compute(matrix) == [(0, 0), (1, 1), (2, 2)]

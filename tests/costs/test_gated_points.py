@@ -98,6 +98,7 @@ def test_the_limit_is_checked():
     with pytest.raises(DtypeError, match="max_distance must be a number, got 'near'"):
         lw.costs.euclidean(x, x, max_distance="near")
     assert "up to 0.5" in repr(lw.costs.euclidean(x, x, max_distance=0.5))
+    assert lw.solve(lw.costs.squared_euclidean(x, x, max_distance=1e155)).objective == 0  # whose square is infinite
     assert lw.solve(lw.costs.euclidean(x, x, max_distance=0)).objective == 0
     assert lw.solve(lw.costs.euclidean(np.float32(x), np.float32(x), max_distance=1e300)).objective == 0
 

@@ -237,7 +237,7 @@ PriceError Solver<T>::price(CoreState<T>& state, double error) {
     list_rows(state);
     set_row_minima(state);
     const std::vector<Dual<T>> v = state.v;
-    const double bound = dual_objective(state, state.u), gap = list_gap(state);
+    const double bound = dual_objective(state, state.u), gap = list_gaps(state).mean;
     auction_phases(state, error);
     Solution<Dual<T>> solution;
     // Where costs tie, searches would take long, and the whole will not be solved by lists.
@@ -257,7 +257,7 @@ double Solver<T>::regret_error(CoreState<T>& solved) {
     regret_start(trial);
     list_rows(trial);
     set_row_minima(trial);
-    const double gap = list_gap(trial);
+    const double gap = list_gaps(trial).mean;
     return gap > 0 ? (dual_objective(solved, solved.u) - dual_objective(trial, trial.u)) / solved.m / gap : 0;
 }
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing._core import partners
+from lapwing.answer import float_sum
 from lapwing.api import solve
 
 __all__ = ["lapjv"]
@@ -39,6 +40,6 @@ def lapjv(
         rows, cols, total, u, v = found
         return rows, cols, (total, u.astype(matrix.dtype, copy=False), v.astype(matrix.dtype, copy=False))
     result = solve(matrix, certify=False)
-    total = math.fsum(matrix[result.row_ind, result.col_ind].tolist())
+    total = float_sum(matrix[result.row_ind, result.col_ind].tolist())
     duals = total, result.u.astype(matrix.dtype), result.v.astype(matrix.dtype)
     return result.row_to_col.astype(np.int32), result.col_to_row.astype(np.int32), duals

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from lapwing import inputs
 from lapwing._core import partners as direct
-from lapwing.answer import inverse
+from lapwing.answer import float_sum, inverse
 from lapwing.costs import SparseCost
 from lapwing.cpu.backend import solve_as_asked
 from lapwing.errors import InfeasibleError
@@ -40,7 +40,7 @@ def _solve_any(cost: Any, unmatched_cost: float, partial: bool = False) -> Partn
     except InfeasibleError:
         return None
     row_to_col = answer.row_to_col
-    total = math.fsum(problem.cost.picked(row_to_col).tolist())
+    total = float_sum(problem.cost.picked(row_to_col).tolist())
     return row_to_col.astype(np.int32), inverse(row_to_col, problem.shape[1]).astype(np.int32), total
 
 

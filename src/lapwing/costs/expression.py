@@ -46,6 +46,8 @@ class ExpressionCost(CostSource):
     x, y : (m, d) and (n, e), float32 or float64, C-ordered, read-only
     scalars : dict of float
         Rounded to the points' dtype.
+    nan_becomes : float or None
+        The infinity that stands for costs that are not a number.
     """
 
     tier: ClassVar[Tier] = "computed"
@@ -56,6 +58,7 @@ class ExpressionCost(CostSource):
     cache_bytes: int = _CACHE_BYTES
     matrix_limit: int = DENSE_LIMIT_BYTES
     device_of: GpuArray | None = None
+    nan_becomes: float | None = None
 
     def limited(self, limit: int) -> ExpressionCost:
         """The same costs, with fewer rows kept."""
@@ -65,7 +68,8 @@ class ExpressionCost(CostSource):
         return f"<lapwing.costs.ExpressionCost: {self.shape[0]} x {self.shape[1]} {self.dtype}, {self.text}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.text, self.x, self.y, dict(self.scalars), self.cache_bytes, self.matrix_limit)
+        limits = self.cache_bytes, self.matrix_limit
+        return type(self), (self.text, self.x, self.y, dict(self.scalars), *limits, None, self.nan_becomes)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -89,7 +93,13 @@ class ExpressionCost(CostSource):
     def tree(self) -> Node:
         """The checked tree; its scalars are names, in the order of `scalars`."""
         dimensions = self.x.shape[1], self.y.shape[1]
-        return parse(self.text, dimensions, tuple(self.scalars), float(np.finfo(self.dtype).max))
+        tree = parse(self.text, dimensions, tuple(self.scalars), float(np.finfo(self.dtype).max))
+        if self.nan_becomes is None:
+            return tree
+        infinity: Node = Number(math.inf)
+        if self.nan_becomes < 0:
+            infinity = Operation("neg", (infinity,))
+        return Operation("where", (Operation("eq", (tree, tree)), tree, infinity))
 
     def compiled(self, transposed: bool) -> Any:
         """The source that the core reads; for the transposed problem, the same operations on the same numbers."""
@@ -118,7 +128,7 @@ class ExpressionCost(CostSource):
 
     def identity(self) -> Iterator[bytes]:
         """The formula, its scalars and the points."""
-        yield repr((self.text, sorted(self.scalars.items()), self.x.shape)).encode()
+        yield repr((self.text, sorted(self.scalars.items()), self.x.shape, self.nan_becomes)).encode()
         yield self.x.tobytes()
         yield self.y.tobytes()
 

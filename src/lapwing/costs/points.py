@@ -204,7 +204,8 @@ def squared_euclidean(X: Any, Y: Any, *, max_distance: Any = None) -> PointCost:
     coordinates keep their own rounding, so shift float32 points to their centre before you round them to float32.
     """
     x, y, device_of = as_coordinates(X, Y)
-    limit = _as_limit(max_distance) ** 2
+    limit = _as_limit(max_distance)
+    limit *= limit
     return _source("squared_euclidean", x, y, sum_of_squares(x, y), device_of, limit=limit)
 
 

@@ -7,6 +7,7 @@ arrays of a matrix by rows or by columns. The core checks its own copies, so cha
 from __future__ import annotations
 
 import math
+import operator
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -214,24 +215,56 @@ def from_scipy(matrix: Any) -> SparseCost:
         raise ArgumentError(f"cost must be a matrix (2-D), got a sparse array of shape {matrix.shape}")
     shape = _check_shape(matrix.shape)
     if matrix.format in ("csr", "csc"):
-        by_columns = matrix.format == "csc"
-        across = shape[0] if by_columns else shape[1]
-        ends = np.asarray(matrix.indptr).astype(np.int64, copy=False)
-        lines = shape[1] if by_columns else shape[0]
-        if len(ends) != lines + 1 or len(matrix.indices) != len(matrix.data):
-            raise ArgumentError(
-                f"the sparse matrix has a damaged indptr: it must rise from 0 to the number of entries, "
-                f"{min(len(matrix.indices), len(matrix.data))}; build the matrix anew"
-            )
-        indices = _as_indices(matrix.indices, across, "row" if by_columns else "column")
-        return _from_lines(ends, indices, _as_costs(matrix.data), shape, by_columns)
+        return _from_lines(*_lines_of(matrix, shape), _as_costs(matrix.data), shape, matrix.format == "csc")
+    pairs = _as_pairs(matrix)
+    return edges(pairs.row, pairs.col, pairs.data, shape)
+
+
+def entries_of(matrix: Any) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Rows, columns and values, of any dtype, of the entries of a SciPy matrix, once its indices have been checked.
+
+    SciPy trusts indices: to convert a damaged matrix may end the process.
+
+    Raises
+    ------
+    ArgumentError
+        If the matrix is not 2-D, or its indices lead out of it.
+    """
+    if len(matrix.shape) != 2:
+        raise ArgumentError(f"the matrix must be 2-D, got a sparse array of shape {matrix.shape}")
+    shape = _check_shape(matrix.shape)
+    if matrix.format not in ("csr", "csc"):
+        pairs = _as_pairs(matrix)
+        _check_within(pairs.row, shape[0], "row")
+        _check_within(pairs.col, shape[1], "column")
+        return pairs.row, pairs.col, pairs.data
+    ends, indices = (array.copy() for array in _lines_of(matrix, shape))  # that no other thread can change
+    places = SparseCost(ends, indices, np.zeros(len(indices), np.float32), shape, matrix.format == "csc")
+    places.compiled(transposed=False).has_duplicates()  # which checks them
+    lines = places.entry_lines
+    across = indices[: len(lines)]
+    row, col = (across, lines) if places.by_columns else (lines, across)
+    return row, col, matrix.data[: len(lines)]
+
+
+def _lines_of(matrix: Any, shape: tuple[int, int]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """`indptr` and `indices` of a matrix by rows or columns, for the core, which checks them."""
+    by_columns = matrix.format == "csc"
+    lines, across = shape[::-1] if by_columns else shape
+    ends = np.asarray(matrix.indptr).astype(np.int64, copy=False)
+    if len(ends) != lines + 1 or len(matrix.indices) != len(matrix.data):
+        raise ArgumentError(
+            f"the sparse matrix has a damaged indptr: it must rise from 0 to the number of entries, "
+            f"{min(len(matrix.indices), len(matrix.data))}; build the matrix anew"
+        )
+    return ends, _as_indices(matrix.indices, across, "row" if by_columns else "column")
+
+
+def _as_pairs(matrix: Any) -> Any:
+    """A matrix by pairs, none of which are added yet: SciPy adds them in the matrix's dtype, where sums may wrap."""
     if matrix.format == "bsr":
         _check_indices(matrix)
-        # SciPy adds equal blocks in the matrix's dtype, where sums may wrap around
-        return from_scipy((matrix.astype(np.int64) if matrix.dtype.kind in "iu" else matrix).tocsr())
-    if matrix.format != "coo":
-        matrix = matrix.tocoo(copy=True)
-    return edges(matrix.row, matrix.col, matrix.data, shape)
+    return matrix if matrix.format == "coo" else matrix.tocoo(copy=True)
 
 
 def from_masked(matrix: np.ma.MaskedArray[Any, Any]) -> SparseCost:
@@ -312,7 +345,10 @@ def _check_sums(parts: CostArray, sums: CostArray, begins: NDArray[Any]) -> None
 
 
 def _check_shape(shape: Any) -> tuple[int, int]:
-    rows, cols = (int(size) for size in shape)
+    try:
+        rows, cols = map(operator.index, shape)
+    except (TypeError, ValueError):
+        raise ArgumentError(f"shape must be two integers, (rows, columns), got {shape!r}") from None
     if rows < 0 or cols < 0:
         raise ArgumentError(f"shape is {(rows, cols)}: sizes are not negative")
     if max(rows, cols) > MAX_LINES:
@@ -420,7 +456,7 @@ def _check_indices(matrix: Any) -> None:
     height, width = matrix.blocksize
     ends, indices = matrix.indptr, matrix.indices
     entries = min(len(indices), len(matrix.data))
-    if len(ends) != rows // height + 1 or ends[0] != 0 or (np.diff(ends) < 0).any() or ends[-1] > entries:
+    if len(ends) != rows // height + 1 or ends[0] != 0 or (ends[1:] < ends[:-1]).any() or ends[-1] > entries:
         raise ArgumentError(
             f"the sparse matrix has a damaged indptr: it must rise from 0 to the number of entries, {entries}; "
             "build the matrix anew"

@@ -103,7 +103,8 @@ def solve_as_asked(
 def sum_up(problem: Problem, answer: Answer) -> None:
     """Objective and bound of an answer without a certificate."""
     answer.objective = objective(problem, answer.row_to_col)
-    answer.bound = exact_sum([answer.u, answer.v])
+    # of an optimum duals tell no more, and are rounded
+    answer.bound = answer.objective if answer.status == "optimal" else exact_sum([answer.u, answer.v])
 
 
 def solve_batch(

@@ -28,6 +28,7 @@ template <class T>
 struct CoreKernels {
     using D = Dual<T>;
     Index (*collect)(const T* row, Index n, const D* v, D limit, Index* found, D* value);
+    Index (*collect_nearer)(const T* row, Index n, const D* v, D base, const D* dist, D bound, Index* found, D* value);
     using ListRow = Index (*)(const T* row, const T* next, Index n, const D* v, D guess, Index origin, Index capacity,
                               T most, Index* cols, T* costs, D* tau, Index* found, D* value);
     ListRow list_row, list_row_checked;

@@ -174,6 +174,27 @@ struct RowKernels {
         return evaluate(row, v, found, value, count);
     }
 
+    // The columns to which base + c - v is below their distance and `bound`, and their c - v, as above.
+    static Index collect_nearer(const T* row, Index n, const D* v, D base, const D* dist, D bound, Index* found,
+                                D* value) {
+        const Vec<D> bases = broadcast<D>(base), bounds = broadcast<D>(bound);
+        Index count = 0, j = 0;
+        for (; j + 64 <= n; j += 64) {
+            std::uint64_t mask = 0;
+            for (int t = 0; t < 64; t += kLanes) {
+                const Vec<D> limits = vmin(load<Vec<D>>(dist + j + t), bounds);
+                mask |= static_cast<std::uint64_t>(bits(less(bases + reduced(row, j + t, v), limits))) << t;
+            }
+            prefetch_ahead(row, nullptr, n, j);
+            count = append_bits(mask, j, found, count);
+        }
+        for (; j < n; ++j) {
+            const D d = base + (cost_at(row + j) - v[j]);
+            if (d < dist[j] && d < bound) found[count++] = j;
+        }
+        return evaluate(row, v, found, value, count);
+    }
+
     // Lists columns of small reduced cost: at most `capacity` of them, all that have less than *tau, and no forbidden
     // one; no column left out has less than *tau. Returns their number; *tau is kInfinity when nothing was left out.
     // `guess` is a value of *tau to try first, which saves the pass of `threshold` where it gives a list of useful
@@ -376,6 +397,7 @@ CoreKernels<T> core_kernels(bool maximize) {
     const auto table = []<bool kMaximize>() {
         using K = RowKernels<T, kMaximize>;
         return CoreKernels<T>{&K::collect,
+                              &K::collect_nearer,
                               &K::template list_row<false>,
                               &K::template list_row<std::is_floating_point_v<T>>,
                               &K::minimum,

@@ -250,6 +250,12 @@ class CandidateLists {
         return count;
     }
 
+    // The same of the columns to which base + c - v is below `dist` and `bound`, where columns are not in boxes.
+    Index collect_nearer(Index i, const D* v, D base, const D* dist, D bound, ListScratch<T>& scratch) const {
+        return kernels_.collect_nearer(scratch.dense_row(i), n_, v, base, dist, bound, scratch.found.data(),
+                                       scratch.value.data());
+    }
+
     // The prices by which a search reads rows out.
     void take_prices_for_search(const D* v, BoxPrices<T>& prices) const {
         prices.are_tilted = all_boxes_->can_tilt();

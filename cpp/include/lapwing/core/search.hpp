@@ -9,8 +9,8 @@
 // columns are in boxes, those without an open column are left out (costs/open_boxes.hpp): most rows of a long search
 // are deep in the region that it has closed. Where some rows tell columns far apart and others near ones (heavy tails),
 // it would come to these rows again and again; where columns tie (lines, grids), it would find the same ones from row
-// after row. So once it has read more rows than it has scanned, or many costs, rows are *read out*, once each: all
-// columns up to the nearest end, in those boxes of which some column comes nearer. The search stops at the nearest
+// after row. So once it has read more rows than it has scanned, or many costs in boxes, rows are *read out*, once each:
+// all columns that come nearer, up to the nearest end, in those boxes that have some. The search stops at the nearest
 // unassigned column. Columns that are farther than the nearest one found so far are never pushed. Dummy
 // rows (state.hpp): an unassigned column that the aggregated dummy row holds ends a path only if the dummy row can
 // spare a column. Otherwise the dummy row is scanned, and relaxes every column at its distance plus ceiling - v[j].
@@ -133,7 +133,7 @@ SearchOutcome PathSearch<T>::augment(Index source) {
             closed_[id] = 1;
             settled_.push_back(id);
             if (open_ && id < s_.n) open_->close(id);
-            if (reads_out_ && id < s_.n) reach_->close(id);
+            if (reads_out_ && open_ && id < s_.n) reach_->close(id);
             scan(s_.col_to_row[id], d);
         } else if (id == dummy_row_) {
             scan_dummy_row(d);
@@ -211,7 +211,7 @@ template <class T>
 void PathSearch<T>::refresh(Index i, D d) {
     constexpr std::int64_t kFewReads = 256, kFewCosts = 32;  // more rows read than scanned; costs for each column
     const D base = row_dist_[i] - s_.u[i];
-    if (open_ && !reads_out_ && (++more_reads_ > kFewReads || costs_read_ > kFewCosts * s_.n)) begin_to_read_out();
+    if (!reads_out_ && (++more_reads_ > kFewReads || (open_ && costs_read_ > kFewCosts * s_.n))) begin_to_read_out();
     if (reads_out_) return read_out(i, base);
     const std::int64_t rows = s_.scratch.dense_rows_read, in_boxes = s_.scratch.pairs_in_boxes;
     reach_further(i, base, d);
@@ -259,6 +259,7 @@ void PathSearch<T>::reach_further(Index i, D base, D d) {
 template <class T>
 void PathSearch<T>::begin_to_read_out() {
     reads_out_ = true;
+    if (!open_) return;
     s_.lists.take_prices_for_search(s_.v.data(), prices_);
     if (!reach_) reach_.emplace(*open_);
     reach_->start(s_.n, [this](Index j) {
@@ -270,6 +271,11 @@ void PathSearch<T>::begin_to_read_out() {
 template <class T>
 void PathSearch<T>::read_out(Index i, D base) {
     auto& scratch = s_.scratch;
+    if (!open_) {
+        const Index count = s_.lists.collect_nearer(i, s_.v.data(), base, dist_.data(), bound_, scratch);
+        for (Index t = 0; t < count; ++t) relax(scratch.found[t], i, base + scratch.value[t]);
+        return;
+    }
     s_.lists.collect_nearer(i, s_.v.data(), base, bound_ - base, *open_, prices_, *reach_, scratch);
     for (const NearColumn<T>& near : scratch.near) relax(near.col, i, base + static_cast<D>(near.value));
 }

@@ -26,7 +26,9 @@ struct PhaseTuning {
     static constexpr double kFirst = 4;             // first epsilon, over the error expected in a row's price ...
     static constexpr double kUnstructured = 0.015;  // ... or where no error is known
     static constexpr double kDivisor = 5;
-    static constexpr double kLast = 0.0025;  // down to this
+    static constexpr double kLast = 0.0025;  // down to this ...
+    static constexpr double kOfLow = 16;     // ... or this part of so many low gaps (ListGaps), if that is less ...
+    static constexpr double kLowest = 1e-8;  // ... and above this: rounding may be all that tells columns apart
     // Tolerances of lists (core/bid.hpp), in epsilons. With 8 solves take as long. The larger, the more bids the next
     // phase takes.
     static constexpr int kTolerance = 4, kLastTolerance = 1;
@@ -113,10 +115,13 @@ void list_rows(CoreState<T>& state) {
     list_each(state, [&](Index i, ListScratch<T>& scratch) { state.lists.list(i, state.v.data(), scratch); });
 }
 
-// Mean of tau - min over the lists (of a typical list, where lists are complete): the scale on which rows tell their
-// columns apart.
+// tau - min of the lists (of a typical list, where lists are complete): the scale on which rows tell their columns
+// apart. Of those above 0, a quarter are no larger than the `low` one: with heavy tails, a millionth of the mean.
+struct ListGaps {
+    double mean = 0, low = 0;
+};
 template <class T>
-double list_gap(CoreState<T>& state) {
+ListGaps list_gaps(CoreState<T>& state) {
     using D = Dual<T>;
     constexpr Index kTypical = 28;
     std::vector<double> gaps(state.m, -1);  // -1: a row that does not count
@@ -135,7 +140,13 @@ double list_gap(CoreState<T>& state) {
         gaps[i] = static_cast<double>(tau) - static_cast<double>(best.first);
     });
     std::erase_if(gaps, [](double gap) { return !(gap >= 0); });
-    return gaps.empty() ? 0 : std::accumulate(gaps.begin(), gaps.end(), 0.0) / static_cast<double>(gaps.size());
+    if (gaps.empty()) return {};
+    const double mean = std::accumulate(gaps.begin(), gaps.end(), 0.0) / static_cast<double>(gaps.size());
+    std::erase(gaps, 0);
+    if (gaps.empty()) return {};
+    const auto low = gaps.begin() + static_cast<std::ptrdiff_t>(gaps.size() / 4);
+    std::nth_element(gaps.begin(), low, gaps.end());
+    return {mean, *low};
 }
 
 // Powers of two, so that float costs on a binary grid keep exact duals; 0 when an integer epsilon would be below 1.
@@ -161,7 +172,8 @@ void auction_phases(CoreState<T>& state, double error, bool given = false) {
     using D = Dual<T>;
     const std::vector<Index> everyone = state.rows_in_turn();
     // Returns the share of rows left free.
-    D last = 0;  // epsilon that was not 0
+    D last = 0;            // epsilon that was not 0
+    bool is_done = false;  // whether no more rows are free than may be
     const auto phase = [&](D epsilon, std::int64_t bids_per_row, int tolerance = 0, double few_free = 0) {
         state.release_all();
         ++state.phases;
@@ -171,10 +183,12 @@ void auction_phases(CoreState<T>& state, double error, bool given = false) {
         const auto left = Auction<T>(state, bidding).run(everyone, bids_per_row * state.m);
         assert_epsilon_optimal(state, bidding.epsilon + bidding.tolerance);
         state.preview();
+        is_done = left.size() <= few;
         return static_cast<double>(left.size()) / state.m;
     };
     state.progress.stage = "auction";
-    const double gap = list_gap(state);
+    const auto [gap, low] = list_gaps(state);
+    const double least = PhaseTuning::kLast * std::clamp(PhaseTuning::kOfLow * low / gap, PhaseTuning::kLowest, 1.0);
     double left = error > 0 ? phase(D{0}, 1) : 1;
     if (left < PhaseTuning::kManyFree && state.has_dummy_rows())
         left += static_cast<double>(wanted_by_dummy_rows(state)) / state.m;
@@ -182,16 +196,16 @@ void auction_phases(CoreState<T>& state, double error, bool given = false) {
     if (given && left > PhaseTuning::kFarOff) error = StartTuning::kError;
     const double first = error > 0 ? PhaseTuning::kFirst * error : PhaseTuning::kUnstructured;
     const double highest = static_cast<double>(cost_spread(state)) / 2;
-    bool growing = true;  // until a phase has been long enough
-    for (double wanted = first; wanted >= PhaseTuning::kLast && !state.control.poll(state.progress);) {
+    bool growing = true;  // until a phase leaves few rows: others have paths that are much longer than epsilon
+    for (double wanted = first; wanted >= least && !state.control.poll(state.progress);) {
         const D epsilon = as_epsilon<D>(std::min(wanted * gap, highest));
         if (!(epsilon > 0)) break;
-        const bool is_last = wanted / PhaseTuning::kDivisor < PhaseTuning::kLast;
+        const bool is_last = wanted / PhaseTuning::kDivisor < least;
         const double few = state.lists.has_boxes() && !is_last ? PhaseTuning::kFewFreeInBoxes : PhaseTuning::kFewFree;
         const int tolerance = is_last ? PhaseTuning::kLastTolerance : PhaseTuning::kTolerance;
         const bool is_cut_short = phase(epsilon, PhaseTuning::kBidsPerRow, tolerance, few) > PhaseTuning::kLeft;
         if (is_cut_short && !growing) break;  // a smaller epsilon would be, too
-        growing = growing && is_cut_short && wanted < PhaseTuning::kMost * first;
+        growing = growing && !is_done && wanted < PhaseTuning::kMost * first;
         wanted = growing ? wanted * PhaseTuning::kEscalation : wanted / PhaseTuning::kDivisor;
         state.progress.phase = static_cast<Index>(state.phases);
     }

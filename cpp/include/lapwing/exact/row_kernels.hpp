@@ -24,6 +24,18 @@ struct ScalarRowKernels {
         return count;
     }
 
+    static Index collect_nearer(const F* row, Index n, const F* v, F base, const F* dist, F bound, Index* found,
+                                F* value) {
+        Index count = 0;
+        for (Index j = 0; j < n; ++j) {
+            const F r = reduced(row[j], v[j]);
+            if (!(r < kInfinity<F>) || !(base + r < std::min(dist[j], bound))) continue;
+            found[count] = j;
+            value[count++] = r;
+        }
+        return count;
+    }
+
     // Half of the capacity where nothing is guessed; `most` is for floating-point costs alone.
     static Index list_row(const F* row, const F* /*next*/, Index n, const F* v, F guess, Index origin, Index capacity,
                           F /*most*/, Index* cols, F* costs, F* tau, Index* found, F* value) {
@@ -118,8 +130,8 @@ struct ScalarRowKernels {
 template <class F>
 CoreKernels<F> scalar_row_kernels() {
     using K = ScalarRowKernels<F>;
-    return {&K::collect,       &K::list_row,     &K::list_row,     &K::minimum, &K::nearest,
-            &K::lower_columns, &K::best_in_list, &K::reduce_below, nullptr};
+    return {&K::collect, &K::collect_nearer, &K::list_row,     &K::list_row,     &K::minimum,
+            &K::nearest, &K::lower_columns,  &K::best_in_list, &K::reduce_below, nullptr};
 }
 
 }  // namespace lapwing
