@@ -238,7 +238,8 @@ def entries_of(matrix: Any) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
         _check_within(pairs.row, shape[0], "row")
         _check_within(pairs.col, shape[1], "column")
         return pairs.row, pairs.col, pairs.data
-    ends, indices = (array.copy() for array in _lines_of(matrix, shape))  # that no other thread can change
+    ends, indices = _lines_of(matrix, shape)
+    ends, indices = ends.copy(), indices.copy()  # which no other thread can change
     places = SparseCost(ends, indices, np.zeros(len(indices), np.float32), shape, matrix.format == "csc")
     places.compiled(transposed=False).has_duplicates()  # which checks them
     lines = places.entry_lines
