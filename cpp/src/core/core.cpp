@@ -105,7 +105,7 @@ double deviation(const std::vector<D>& from, const std::vector<D>& to) {
 // all: they form a forest, since a cycle of them would be an equation between their costs.
 template <class T>
 bool few_pairs_are_tight(const CoreState<T>& state, double gap) {
-    constexpr double kPairsARow = 6, kRounding = 1e-7;  // of the list gap
+    constexpr double kPairsARow = 6, kRounding = 1e-7;  // of the gap
     using D = Dual<T>;
     const D above = std::is_floating_point_v<D> ? static_cast<D>(kRounding * gap) : D{1};
     std::int64_t tight = 0;
@@ -237,16 +237,17 @@ PriceError Solver<T>::price(CoreState<T>& state, double error) {
     list_rows(state);
     set_row_minima(state);
     const std::vector<Dual<T>> v = state.v;
-    const double bound = dual_objective(state, state.u), gap = list_gaps(state).mean;
+    const double bound = dual_objective(state, state.u);
+    const auto [gap, low] = list_gaps(state);
     auction_phases(state, error);
     Solution<Dual<T>> solution;
     // Where costs tie, searches would take long, and the whole will not be solved by lists.
-    const std::int64_t read_by_phases = few_pairs_are_tight(state, gap) ? state.scratch.dense_rows_read - read : 0;
+    const std::int64_t read_by_phases = few_pairs_are_tight(state, low) ? state.scratch.dense_rows_read - read : 0;
     search_paths(state, std::optional(search_budget(state, read_by_phases, false)), solution);
     set_row_minima(state);
-    general_ = state.matched() == state.m && few_pairs_are_tight(state, gap);
+    general_ = state.matched() == state.m && few_pairs_are_tight(state, low);
     if (!(gap > 0)) return {StartTuning::kNone, StartTuning::kNone};
-    const auto in_gaps = [gap](double error_found) { return std::max(error_found / gap, StartTuning::kNone); };
+    const auto in_gaps = [gap = gap](double error_found) { return std::max(error_found / gap, StartTuning::kNone); };
     return {in_gaps((dual_objective(state, state.u) - bound) / state.m), in_gaps(deviation(v, state.v))};
 }
 

@@ -24,7 +24,7 @@ namespace lapwing {
 // phases take few bids.
 struct PhaseTuning {
     static constexpr double kFirst = 4;             // first epsilon, over the error expected in a row's price ...
-    static constexpr double kUnstructured = 0.015;  // ... or where no error is known
+    static constexpr double kUnstructured = 0.015;  // ... or where none is known: more, up to kFirst, with heavy tails
     static constexpr double kDivisor = 5;
     static constexpr double kLast = 0.0025;  // down to this ...
     static constexpr double kOfLow = 16;     // ... or this part of so many low gaps (ListGaps), if that is less ...
@@ -194,7 +194,9 @@ void auction_phases(CoreState<T>& state, double error, bool given = false) {
         left += static_cast<double>(wanted_by_dummy_rows(state)) / state.m;
     if (left < PhaseTuning::kManyFree) return;
     if (given && left > PhaseTuning::kFarOff) error = StartTuning::kError;
-    const double first = error > 0 ? PhaseTuning::kFirst * error : PhaseTuning::kUnstructured;
+    const double first = error > 0
+                             ? PhaseTuning::kFirst * error
+                             : std::min(PhaseTuning::kUnstructured * PhaseTuning::kLast / least, PhaseTuning::kFirst);
     const double highest = static_cast<double>(cost_spread(state)) / 2;
     bool growing = true;  // until a phase leaves few rows: others have paths that are much longer than epsilon
     for (double wanted = first; wanted >= least && !state.control.poll(state.progress);) {
