@@ -27,8 +27,7 @@ struct PhaseTuning {
     static constexpr double kUnstructured = 0.015;  // ... or where none is known: more, up to kFirst, with heavy tails
     static constexpr double kDivisor = 5;
     static constexpr double kLast = 0.0025;  // down to this ...
-    static constexpr double kOfLow = 16;     // ... or this part of so many low gaps (ListGaps), if that is less ...
-    static constexpr double kLowest = 1e-8;  // ... and above this: rounding may be all that tells columns apart
+    static constexpr double kOfLow = 16;     // ... or this part of so many low gaps (ListGaps), if that is less
     // Tolerances of lists (core/bid.hpp), in epsilons. With 8 solves take as long. The larger, the more bids the next
     // phase takes.
     static constexpr int kTolerance = 4, kLastTolerance = 1;
@@ -116,7 +115,8 @@ void list_rows(CoreState<T>& state) {
 }
 
 // tau - min of the lists (of a typical list, where lists are complete): the scale on which rows tell their columns
-// apart. Of those above 0, a quarter are no larger than the `low` one: with heavy tails, a millionth of the mean.
+// apart. Of those that are not ties, but for rounding, a quarter are no larger than the `low` one: with heavy tails, a
+// millionth of the mean.
 struct ListGaps {
     double mean = 0, low = 0;
 };
@@ -142,8 +142,9 @@ ListGaps list_gaps(CoreState<T>& state) {
     std::erase_if(gaps, [](double gap) { return !(gap >= 0); });
     if (gaps.empty()) return {};
     const double mean = std::accumulate(gaps.begin(), gaps.end(), 0.0) / static_cast<double>(gaps.size());
-    std::erase(gaps, 0);
-    if (gaps.empty()) return {};
+    constexpr double kTie = 1e-9;  // of the mean
+    std::erase_if(gaps, [mean](double gap) { return !(gap > kTie * mean); });
+    if (gaps.empty()) return {mean, mean};
     const auto low = gaps.begin() + static_cast<std::ptrdiff_t>(gaps.size() / 4);
     std::nth_element(gaps.begin(), low, gaps.end());
     return {mean, *low};
@@ -188,7 +189,7 @@ void auction_phases(CoreState<T>& state, double error, bool given = false) {
     };
     state.progress.stage = "auction";
     const auto [gap, low] = list_gaps(state);
-    const double least = PhaseTuning::kLast * std::clamp(PhaseTuning::kOfLow * low / gap, PhaseTuning::kLowest, 1.0);
+    const double least = PhaseTuning::kLast * std::min(1.0, PhaseTuning::kOfLow * low / gap);
     double left = error > 0 ? phase(D{0}, 1) : 1;
     if (left < PhaseTuning::kManyFree && state.has_dummy_rows())
         left += static_cast<double>(wanted_by_dummy_rows(state)) / state.m;
