@@ -37,7 +37,7 @@ struct PhaseTuning {
     static constexpr double kFewFree = 1.0 / 32, kFewFreeInBoxes = 1.0 / 64;
     static constexpr std::int64_t kFinalBidsPerRow = 8;  // of the last one, with epsilon = 0
     static constexpr double kManyFree = 1.0 / 16;  // share of free rows: fewer after a trial, and no phase is needed
-    static constexpr double kLeft = 1.0 / 256;     // the same: more, and the phase has come to its limit
+    static constexpr double kLeft = 1.0 / 32;      // the same: more, and smaller epsilons are in vain
     static constexpr double kFarOff = 0.35;        // share of free rows after a trial above which prices that a caller
                                                    // gave are taken for those of a sample: these leave 0.37 to 0.75,
                                                    // prices of later phases mostly 0.17 to 0.33
