@@ -57,6 +57,14 @@ def test_damaged_matrices():
     graph.indptr[1] = 50_000_000  # SciPy's conversions would read there
     with pytest.raises(ValueError, match="damaged indptr"):
         lw.min_weight_full_bipartite_matching(graph)
+    graph = sp.coo_matrix(np.eye(3))
+    graph.data = graph.data[:-1]
+    with pytest.raises(ValueError, match="of different numbers"):
+        lw.min_weight_full_bipartite_matching(graph)
+    graph = sp.coo_matrix(np.eye(3))
+    graph.row[0] = -1
+    with pytest.raises(ValueError, match="entry in row -1 of 3"):
+        lw.min_weight_full_bipartite_matching(graph)
 
 
 def test_errors_are_scipys():

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.api import solve
-from lapwing.costs.sparse import edges, entries_of
+from lapwing.costs.scipy_matrices import entries_of
+from lapwing.costs.sparse import edges
 from lapwing.errors import InfeasibleError, InvalidCostError
 
 

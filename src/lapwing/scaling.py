@@ -20,7 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.api import solve
-from lapwing.costs.sparse import edges, entries_of, is_scipy_sparse, is_sparse
+from lapwing.costs.scipy_matrices import entries_of
+from lapwing.costs.sparse import added, edges, is_scipy_sparse, is_sparse
 from lapwing.costs.sparse_arrays import as_sparse_cost
 from lapwing.errors import ArgumentError, DtypeError, InfeasibleError, RangeError
 
@@ -131,25 +132,13 @@ def equilibrate(matrix: Any) -> Equilibration:
     return Equilibration(row_to_col, rank, u, v)
 
 
-def _added(
-    rows: NDArray[Any], cols: NDArray[Any], values: NDArray[Any]
-) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """The same entries, equal ones as their sum."""
-    order = np.lexsort((cols, rows))
-    rows, cols, values = rows[order], cols[order], values[order]
-    first = np.ones(len(rows), bool)
-    first[1:] = (rows[1:] != rows[:-1]) | (cols[1:] != cols[:-1])
-    if first.all():
-        return rows, cols, values
-    wide = values.astype(np.float64) if values.dtype.kind in "biu" else values  # sums of small integers may be large
-    return rows[first], cols[first], np.add.reduceat(wide, np.flatnonzero(first))
-
-
 def _entries(matrix: Any) -> tuple[NDArray[Any], NDArray[Any], Logarithms, tuple[int, int]]:
     """Rows, columns and log|a| of the entries that are not 0, and the shape."""
     if is_scipy_sparse(matrix):
         rows, cols, values = entries_of(matrix)
-        rows, cols, values = _added(rows, cols, values)
+        if values.dtype.kind in "biu":  # whose sums may be out of range
+            values = values.astype(np.float64)
+        rows, cols, values = added(rows, cols, values)
         shape = matrix.shape
     elif is_sparse(matrix):
         cost = as_sparse_cost(matrix)

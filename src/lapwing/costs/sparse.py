@@ -135,13 +135,13 @@ def sparse(indptr: Any, indices: Any, data: Any, shape: tuple[int, int], by_colu
     ------
     ArgumentError, DtypeError, RangeError
     """
-    rows, cols = _check_shape(shape)
+    rows, cols = check_shape(shape)
     lines, across = (cols, rows) if by_columns else (rows, cols)
     along, name = ("columns", "row") if by_columns else ("rows", "column")
     ends = _as_integers(indptr, "indptr").astype(np.int64, copy=False)
     if len(ends) != lines + 1:
         raise ArgumentError(f"the sparse matrix has a damaged indptr: {len(ends)} entries for {lines} {along}")
-    return _from_lines(ends, _as_indices(indices, across, name), _as_costs(data), (rows, cols), by_columns)
+    return _from_lines(ends, as_indices(indices, across, name), _as_costs(data), (rows, cols), by_columns)
 
 
 def edges(i: Any, j: Any, cost: Any, shape: tuple[int, int]) -> SparseCost:
@@ -162,10 +162,10 @@ def edges(i: Any, j: Any, cost: Any, shape: tuple[int, int]) -> SparseCost:
     ------
     ArgumentError, DtypeError, RangeError
     """
-    rows, cols = _check_shape(shape)
-    row, col, data = np.array(_as_indices(i, rows, "row")), np.array(_as_indices(j, cols, "column")), _as_costs(cost)
-    _check_within(row, rows, "row")
-    _check_within(col, cols, "column")
+    rows, cols = check_shape(shape)
+    row, col, data = np.array(as_indices(i, rows, "row")), np.array(as_indices(j, cols, "column")), _as_costs(cost)
+    check_within(row, rows, "row")
+    check_within(col, cols, "column")
     if not len(row) == len(col) == len(data):
         raise ArgumentError(
             f"the sparse matrix has damaged indices: {len(row)} rows, {len(col)} columns and {len(data)} costs"
@@ -199,73 +199,6 @@ def is_cupy_sparse(value: object) -> bool:
     """Whether `value` is one of CuPy's sparse classes."""
     cupy = sys.modules.get("cupyx.scipy.sparse")
     return cupy is not None and bool(cupy.issparse(value))
-
-
-def from_scipy(matrix: Any) -> SparseCost:
-    """A SciPy matrix of any class. Explicit zeros are costs; duplicates are summed.
-
-    Of a `dia_matrix` zeros are taken for missing: it stores whole diagonals, and fills them up with zeros.
-
-    Raises
-    ------
-    ArgumentError
-        If the matrix is not 2-D, or its indices lead out of it.
-    """
-    if len(matrix.shape) != 2:
-        raise ArgumentError(f"cost must be a matrix (2-D), got a sparse array of shape {matrix.shape}")
-    shape = _check_shape(matrix.shape)
-    if matrix.format in ("csr", "csc"):
-        return _from_lines(*_lines_of(matrix, shape), _as_costs(matrix.data), shape, matrix.format == "csc")
-    pairs = _as_pairs(matrix)
-    return edges(pairs.row, pairs.col, pairs.data, shape)
-
-
-def entries_of(matrix: Any) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """Rows, columns and values, of any dtype, of the entries of a SciPy matrix, once its indices have been checked.
-
-    SciPy trusts indices: to convert a damaged matrix may end the process.
-
-    Raises
-    ------
-    ArgumentError
-        If the matrix is not 2-D, or its indices lead out of it.
-    """
-    if len(matrix.shape) != 2:
-        raise ArgumentError(f"the matrix must be 2-D, got a sparse array of shape {matrix.shape}")
-    shape = _check_shape(matrix.shape)
-    if matrix.format not in ("csr", "csc"):
-        pairs = _as_pairs(matrix)
-        _check_within(pairs.row, shape[0], "row")
-        _check_within(pairs.col, shape[1], "column")
-        return pairs.row, pairs.col, pairs.data
-    ends, indices = _lines_of(matrix, shape)
-    ends, indices = ends.copy(), indices.copy()  # which no other thread can change
-    places = SparseCost(ends, indices, np.zeros(len(indices), np.float32), shape, matrix.format == "csc")
-    places.compiled(transposed=False).has_duplicates()  # which checks them
-    lines = places.entry_lines
-    across = indices[: len(lines)]
-    row, col = (across, lines) if places.by_columns else (lines, across)
-    return row, col, matrix.data[: len(lines)]
-
-
-def _lines_of(matrix: Any, shape: tuple[int, int]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """`indptr` and `indices` of a matrix by rows or columns, for the core, which checks them."""
-    by_columns = matrix.format == "csc"
-    lines, across = shape[::-1] if by_columns else shape
-    ends = np.asarray(matrix.indptr).astype(np.int64, copy=False)
-    if len(ends) != lines + 1 or len(matrix.indices) != len(matrix.data):
-        raise ArgumentError(
-            f"the sparse matrix has a damaged indptr: it must rise from 0 to the number of entries, "
-            f"{min(len(matrix.indices), len(matrix.data))}; build the matrix anew"
-        )
-    return ends, _as_indices(matrix.indices, across, "row" if by_columns else "column")
-
-
-def _as_pairs(matrix: Any) -> Any:
-    """A matrix by pairs, none of which are added yet: SciPy adds them in the matrix's dtype, where sums may wrap."""
-    if matrix.format == "bsr":
-        _check_indices(matrix)
-    return matrix if matrix.format == "coo" else matrix.tocoo(copy=True)
 
 
 def from_masked(matrix: np.ma.MaskedArray[Any, Any]) -> SparseCost:
@@ -314,8 +247,14 @@ def _from_lines(
     return _by_rows(row, col, data[: len(lines)], shape)
 
 
-def _by_rows(row: NDArray[Any], col: NDArray[Any], data: CostArray, shape: tuple[int, int]) -> SparseCost:
-    """Pairs in the order of their rows and columns, the costs of equal ones added."""
+def added(row: NDArray[Any], col: NDArray[Any], data: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Pairs in the order of their rows and columns, the numbers of equal ones added.
+
+    Raises
+    ------
+    RangeError
+        If a sum is out of range.
+    """
     order = np.lexsort((col, row))
     row, col = row[order], col[order]
     data = data[order]
@@ -328,6 +267,11 @@ def _by_rows(row: NDArray[Any], col: NDArray[Any], data: CostArray, shape: tuple
             data = np.add.reduceat(wide, begins)
         _check_sums(wide, data, begins)
         row, col = row[first], col[first]
+    return row, col, data
+
+
+def _by_rows(row: NDArray[Any], col: NDArray[Any], data: CostArray, shape: tuple[int, int]) -> SparseCost:
+    row, col, data = added(row, col, data)
     ends = np.zeros(shape[0] + 1, np.int64)
     np.cumsum(np.bincount(row, minlength=shape[0]), out=ends[1:])
     return SparseCost(ends, np.ascontiguousarray(col, np.int32), np.ascontiguousarray(data), shape)
@@ -345,7 +289,8 @@ def _check_sums(parts: CostArray, sums: CostArray, begins: NDArray[Any]) -> None
         raise RangeError(f"duplicate entries of the sparse matrix add up to a cost beyond {kind}; divide all costs")
 
 
-def _check_shape(shape: Any) -> tuple[int, int]:
+def check_shape(shape: Any) -> tuple[int, int]:
+    """The shape as two integers that the core takes; else an `ArgumentError`."""
     try:
         rows, cols = map(operator.index, shape)
     except (TypeError, ValueError):
@@ -366,15 +311,15 @@ def _as_integers(given: Any, name: str) -> NDArray[Any]:
     return array
 
 
-def _as_indices(given: Any, size: int, what: str) -> NDArray[np.int32]:
+def as_indices(given: Any, size: int, what: str) -> NDArray[np.int32]:
     """Indices as the core reads them; the core checks int32 ones itself."""
     array = _as_integers(given, "indices")
     if array.dtype == np.int32 and array.dtype.isnative:
         return np.ascontiguousarray(array)
     narrow = np.ascontiguousarray(array, np.int32)
     if (narrow != array).any():  # which leads out of any matrix
-        _check_within(array, size, what)
-    _check_within(narrow, size, what)
+        check_within(array, size, what)
+    check_within(narrow, size, what)
     return narrow
 
 
@@ -451,21 +396,8 @@ def check_written_out(shape: tuple[int, int], dtype: np.dtype[Any]) -> None:
         )
 
 
-def _check_indices(matrix: Any) -> None:
-    """Refuse block indices that lead out of the matrix: anybody may have written them, and SciPy trusts them."""
-    rows, cols = matrix.shape
-    height, width = matrix.blocksize
-    ends, indices = matrix.indptr, matrix.indices
-    entries = min(len(indices), len(matrix.data))
-    if len(ends) != rows // height + 1 or ends[0] != 0 or (ends[1:] < ends[:-1]).any() or ends[-1] > entries:
-        raise ArgumentError(
-            f"the sparse matrix has a damaged indptr: it must rise from 0 to the number of entries, {entries}; "
-            "build the matrix anew"
-        )
-    _check_within(indices[: ends[-1]], cols // width, "column")
-
-
-def _check_within(indices: CostArray, size: int, what: str) -> None:
+def check_within(indices: CostArray, size: int, what: str) -> None:
+    """Refuse indices below 0, or of `size` and more, with an `ArgumentError`."""
     outside = (indices < 0) | (indices >= size)
     if outside.any():
         raise ArgumentError(

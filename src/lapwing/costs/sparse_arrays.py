@@ -12,15 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.arrays import is_gpu_array
-from lapwing.costs.sparse import (
-    SparseCost,
-    edges,
-    from_scipy,
-    is_cupy_sparse,
-    is_scipy_sparse,
-    is_sparse_tensor,
-    sparse,
-)
+from lapwing.costs.scipy_matrices import from_scipy
+from lapwing.costs.sparse import SparseCost, edges, is_cupy_sparse, is_scipy_sparse, is_sparse_tensor, sparse
 from lapwing.errors import ArgumentError
 from lapwing.tensors import read_tensor
 
