@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -52,6 +54,18 @@ def test_duplicates_are_added_before_weights_are_looked_at():
     assert lw.min_weight_full_bipartite_matching(graph)[1].tolist() == [1, 0]
 
 
+def test_room_for_more_entries_holds_none():
+    graph = sp.csr_matrix(np.array([[3.0, 1.0], [1.0, 2.0]]))
+    graph.data, graph.indices = np.append(graph.data, [0.0, 5.0]), np.append(graph.indices, [0, 1]).astype(np.int32)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert lw.min_weight_full_bipartite_matching(graph)[1].tolist() == [1, 0]
+    graph.data[1] = np.inf
+    with pytest.raises(ValueError, match="no full matching exists"):
+        lw.min_weight_full_bipartite_matching(sp.csr_matrix(np.array([[np.inf, 1.0], [np.inf, 2.0]])))
+    assert lw.min_weight_full_bipartite_matching(graph)[1].tolist() == [0, 1]
+
+
 def test_damaged_matrices():
     graph = sp.csr_matrix(np.eye(3))
     graph.indptr[1] = 50_000_000  # SciPy's conversions would read there
@@ -59,7 +73,7 @@ def test_damaged_matrices():
         lw.min_weight_full_bipartite_matching(graph)
     graph = sp.coo_matrix(np.eye(3))
     graph.data = graph.data[:-1]
-    with pytest.raises(ValueError, match="of different numbers"):
+    with pytest.raises(ValueError, match="damaged indices: 3 rows, 3 columns and 2 costs"):
         lw.min_weight_full_bipartite_matching(graph)
     graph = sp.coo_matrix(np.eye(3))
     graph.row[0] = -1

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import sys
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.api import solve
-from lapwing.costs.scipy_matrices import entries_of
-from lapwing.costs.sparse import edges
+from lapwing.costs.scipy_matrices import from_scipy
+from lapwing.costs.sparse import SparseCost
 from lapwing.errors import InfeasibleError, InvalidCostError
 
 
@@ -47,18 +48,17 @@ def min_weight_full_bipartite_matching(
         raise TypeError("graph must be in CSC, CSR, or COO format.")
     if not (np.issubdtype(biadjacency.dtype, np.number) or biadjacency.dtype == np.bool_):
         raise ValueError(f"expected a matrix containing numerical entries, got {biadjacency.dtype}")
-    row, col, weights = entries_of(biadjacency)
-    if weights.dtype.kind == "c" or weights.dtype.itemsize > 8:
-        weights = weights.astype(np.float64)
-    pairs = edges(row, col, weights, biadjacency.shape)  # which adds those that are given twice
-    row, col, weights = pairs.entry_lines, pairs.indices, pairs.data
+    if biadjacency.dtype.kind == "c" or biadjacency.dtype.itemsize > 8:
+        biadjacency = biadjacency.astype(np.float64)
+    pairs = from_scipy(biadjacency)
+    weights = pairs.data
     if not np.all(weights):
         warnings.warn("explicit zero weights are removed before matching", stacklevel=2)
     kept = weights != 0
     if weights.dtype.kind == "f":
         kept &= weights != (-np.inf if maximize else np.inf)
     try:
-        answer = solve(edges(row[kept], col[kept], weights[kept], pairs.shape), maximize=bool(maximize), certify=False)
+        answer = solve(_only(pairs, kept), maximize=bool(maximize), certify=False)
     except InfeasibleError as error:
         raise ValueError("no full matching exists") from error
     except InvalidCostError as error:
@@ -66,3 +66,11 @@ def min_weight_full_bipartite_matching(
     rows, cols = answer.row_ind, answer.col_ind
     narrow = np.int32
     return (rows.astype(narrow), cols) if pairs.shape[1] < pairs.shape[0] else (rows, cols.astype(narrow))
+
+
+def _only(pairs: SparseCost, kept: NDArray[np.bool_]) -> SparseCost:
+    """Some of the pairs."""
+    if kept.all():
+        return pairs
+    before = np.concatenate([[0], np.cumsum(kept)])
+    return replace(pairs, indptr=before[pairs.indptr], indices=pairs.indices[kept], data=pairs.data[kept])

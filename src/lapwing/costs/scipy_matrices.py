@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.costs.sparse import SparseCost, as_indices, check_shape, check_within, edges, sparse
+from lapwing.costs.sparse import SparseCost, as_indices, check_lengths, check_shape, check_within, edges, sparse
 from lapwing.errors import ArgumentError
 
 
@@ -25,13 +25,12 @@ def from_scipy(matrix: Any) -> SparseCost:
     ArgumentError
         If the matrix is not 2-D, or its indices lead out of it.
     """
-    if len(matrix.shape) != 2:
-        raise ArgumentError(f"cost must be a matrix (2-D), got a sparse array of shape {matrix.shape}")
+    shape = _shape_of(matrix)
     if matrix.format in ("csr", "csc"):
-        ends, indices = _lines_of(matrix, check_shape(matrix.shape))
-        return sparse(ends, indices, matrix.data, matrix.shape, by_columns=matrix.format == "csc")
+        ends, indices = _lines_of(matrix, shape)
+        return sparse(ends, indices, matrix.data, shape, by_columns=matrix.format == "csc")
     pairs = _as_pairs(matrix)
-    return edges(pairs.row, pairs.col, pairs.data, matrix.shape)
+    return edges(pairs.row, pairs.col, pairs.data, shape)
 
 
 def entries_of(matrix: Any) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
@@ -42,15 +41,12 @@ def entries_of(matrix: Any) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     ArgumentError
         If the matrix is not 2-D, or its indices lead out of it.
     """
-    if len(matrix.shape) != 2:
-        raise ArgumentError(f"the matrix must be 2-D, got a sparse array of shape {matrix.shape}")
-    shape = check_shape(matrix.shape)
+    shape = _shape_of(matrix)
     if matrix.format not in ("csr", "csc"):
         pairs = _as_pairs(matrix)
         check_within(pairs.row, shape[0], "row")
         check_within(pairs.col, shape[1], "column")
-        if not len(pairs.row) == len(pairs.col) == len(pairs.data):
-            raise ArgumentError("the sparse matrix has rows, columns and values of different numbers; build it anew")
+        check_lengths(pairs.row, pairs.col, pairs.data)
         return pairs.row, pairs.col, pairs.data
     ends, indices = _lines_of(matrix, shape)
     ends, indices = ends.copy(), indices.copy()  # which no other thread can change
@@ -62,16 +58,19 @@ def entries_of(matrix: Any) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     return row, col, matrix.data[: len(lines)]
 
 
+def _shape_of(matrix: Any) -> tuple[int, int]:
+    if len(matrix.shape) != 2:
+        raise ArgumentError(f"the matrix must be 2-D, got a sparse array of shape {matrix.shape}")
+    return check_shape(matrix.shape)
+
+
 def _lines_of(matrix: Any, shape: tuple[int, int]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """`indptr` and `indices` of a matrix by rows or columns, for the core, which checks them."""
     by_columns = matrix.format == "csc"
     lines, across = shape[::-1] if by_columns else shape
     ends = np.asarray(matrix.indptr).astype(np.int64, copy=False)
     if len(ends) != lines + 1 or len(matrix.indices) != len(matrix.data):
-        raise ArgumentError(
-            f"the sparse matrix has a damaged indptr: it must rise from 0 to the number of entries, "
-            f"{min(len(matrix.indices), len(matrix.data))}; build the matrix anew"
-        )
+        raise _damaged(matrix)
     return ends, as_indices(matrix.indices, across, "row" if by_columns else "column")
 
 
@@ -89,8 +88,13 @@ def _check_indices(matrix: Any) -> None:
     ends, indices = matrix.indptr, matrix.indices
     entries = min(len(indices), len(matrix.data))
     if len(ends) != rows // height + 1 or ends[0] != 0 or (ends[1:] < ends[:-1]).any() or ends[-1] > entries:
-        raise ArgumentError(
-            f"the sparse matrix has a damaged indptr: it must rise from 0 to the number of entries, {entries}; "
-            "build the matrix anew"
-        )
+        raise _damaged(matrix)
     check_within(indices[: ends[-1]], cols // width, "column")
+
+
+def _damaged(matrix: Any) -> ArgumentError:
+    entries = min(len(matrix.indices), len(matrix.data))
+    return ArgumentError(
+        f"the sparse matrix has a damaged indptr: it must rise from 0 to the number of entries, {entries}; "
+        "build the matrix anew"
+    )

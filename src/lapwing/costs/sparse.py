@@ -166,10 +166,7 @@ def edges(i: Any, j: Any, cost: Any, shape: tuple[int, int]) -> SparseCost:
     row, col, data = np.array(as_indices(i, rows, "row")), np.array(as_indices(j, cols, "column")), _as_costs(cost)
     check_within(row, rows, "row")
     check_within(col, cols, "column")
-    if not len(row) == len(col) == len(data):
-        raise ArgumentError(
-            f"the sparse matrix has damaged indices: {len(row)} rows, {len(col)} columns and {len(data)} costs"
-        )
+    check_lengths(row, col, data)
     return _by_rows(row, col, data, (rows, cols))
 
 
@@ -237,7 +234,10 @@ def _from_lines(
 ) -> SparseCost:
     given = SparseCost(ends, indices, data, shape, by_columns)
     if not given.compiled(transposed=False).has_duplicates():
-        return given
+        entries = int(ends[-1])
+        return SparseCost(
+            ends, indices[:entries], data[:entries], shape, by_columns
+        )  # behind them may be room for more
     ends, indices, data = ends.copy(), indices.copy(), data.copy()  # check copies that no other thread can change
     private = SparseCost(ends, indices, data, shape, by_columns)
     private.compiled(transposed=False).has_duplicates()
@@ -393,6 +393,14 @@ def check_written_out(shape: tuple[int, int], dtype: np.dtype[Any]) -> None:
         raise ArgumentError(
             f"the sparse matrix of shape {shape} needs {needed / 2**30:.1f} GiB when written out, above the limit of "
             f"{DENSE_LIMIT_BYTES >> 30} GiB; leave method= out, and device=, and it is solved as it is"
+        )
+
+
+def check_lengths(row: NDArray[Any], col: NDArray[Any], data: NDArray[Any]) -> None:
+    """Refuse pairs of which one array has more entries than another, with an `ArgumentError`."""
+    if not len(row) == len(col) == len(data):
+        raise ArgumentError(
+            f"the sparse matrix has damaged indices: {len(row)} rows, {len(col)} columns and {len(data)} costs"
         )
 
 

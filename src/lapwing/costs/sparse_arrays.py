@@ -28,10 +28,10 @@ def as_sparse_cost(value: Any) -> SparseCost:
     """
     if isinstance(value, SparseCost):
         return value
-    if is_scipy_sparse(value):
-        return from_scipy(value)
     if len(value.shape) != 2:
         raise ArgumentError(f"cost must be a matrix (2-D), got a sparse array of shape {tuple(value.shape)}")
+    if is_scipy_sparse(value):
+        return from_scipy(value)
     if is_sparse_tensor(value):
         return _from_tensor(value)
     return from_scipy(value.get()) if is_cupy_sparse(value) else _from_jax(value)

@@ -132,8 +132,10 @@ SearchOutcome PathSearch<T>::augment(Index source) {
         if (id < s_.columns) {
             closed_[id] = 1;
             settled_.push_back(id);
-            if (open_ && id < s_.n) open_->close(id);
-            if (reads_out_ && open_ && id < s_.n) reach_->close(id);
+            if (open_ && id < s_.n) {
+                open_->close(id);
+                if (reads_out_) reach_->close(id);
+            }
             scan(s_.col_to_row[id], d);
         } else if (id == dummy_row_) {
             scan_dummy_row(d);

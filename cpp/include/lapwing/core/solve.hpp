@@ -172,10 +172,12 @@ template <class T>
 void auction_phases(CoreState<T>& state, double error, bool given = false) {
     using D = Dual<T>;
     const std::vector<Index> everyone = state.rows_in_turn();
-    // Returns the share of rows left free.
-    D last = 0;            // epsilon that was not 0
-    bool is_done = false;  // whether no more rows are free than may be
-    const auto phase = [&](D epsilon, std::int64_t bids_per_row, int tolerance = 0, double few_free = 0) {
+    D last = 0;  // epsilon that was not 0
+    struct Outcome {
+        double left;   // share of rows
+        bool are_few;  // no more than may be free
+    };
+    const auto phase = [&](D epsilon, std::int64_t bids_per_row, int tolerance = 0, double few_free = 0) -> Outcome {
         state.release_all();
         ++state.phases;
         if (epsilon > 0) last = epsilon;
@@ -184,13 +186,12 @@ void auction_phases(CoreState<T>& state, double error, bool given = false) {
         const auto left = Auction<T>(state, bidding).run(everyone, bids_per_row * state.m);
         assert_epsilon_optimal(state, bidding.epsilon + bidding.tolerance);
         state.preview();
-        is_done = left.size() <= few;
-        return static_cast<double>(left.size()) / state.m;
+        return {static_cast<double>(left.size()) / state.m, left.size() <= few};
     };
     state.progress.stage = "auction";
     const auto [gap, low] = list_gaps(state);
     const double least = PhaseTuning::kLast * std::min(1.0, PhaseTuning::kOfLow * low / gap);
-    double left = error > 0 ? phase(D{0}, 1) : 1;
+    double left = error > 0 ? phase(D{0}, 1).left : 1;
     if (left < PhaseTuning::kManyFree && state.has_dummy_rows())
         left += static_cast<double>(wanted_by_dummy_rows(state)) / state.m;
     if (left < PhaseTuning::kManyFree) return;
@@ -206,9 +207,9 @@ void auction_phases(CoreState<T>& state, double error, bool given = false) {
         const bool is_last = wanted / PhaseTuning::kDivisor < least;
         const double few = state.lists.has_boxes() && !is_last ? PhaseTuning::kFewFreeInBoxes : PhaseTuning::kFewFree;
         const int tolerance = is_last ? PhaseTuning::kLastTolerance : PhaseTuning::kTolerance;
-        const bool is_cut_short = phase(epsilon, PhaseTuning::kBidsPerRow, tolerance, few) > PhaseTuning::kLeft;
-        if (is_cut_short && !growing) break;  // a smaller epsilon would be, too
-        growing = growing && !is_done && wanted < PhaseTuning::kMost * first;
+        const Outcome outcome = phase(epsilon, PhaseTuning::kBidsPerRow, tolerance, few);
+        if (outcome.left > PhaseTuning::kLeft && !growing) break;
+        growing = growing && !outcome.are_few && wanted < PhaseTuning::kMost * first;
         wanted = growing ? wanted * PhaseTuning::kEscalation : wanted / PhaseTuning::kDivisor;
         state.progress.phase = static_cast<Index>(state.phases);
     }
