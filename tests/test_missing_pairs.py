@@ -55,10 +55,8 @@ def test_sparse_zeros_and_duplicates():
 @pytest.mark.parametrize("make", [sparse.csr_array, sparse.csc_array])
 def test_room_for_more_entries_holds_none(make):
     matrix = make(np.array([[3.0, 1.0], [1.0, 2.0]]))
-    matrix.data, matrix.indices = (
-        np.append(matrix.data, [-9.0, 5.0]),
-        np.append(matrix.indices, [0, 1]).astype(np.int32),
-    )
+    matrix.data = np.append(matrix.data, [-9.0, 5.0])
+    matrix.indices = np.append(matrix.indices, [0, 1]).astype(np.int32)
     for certify in (True, False):
         result = lw.solve(matrix, certify=certify)
         assert result.objective == result.matched_cost == 2 and result.is_unique()

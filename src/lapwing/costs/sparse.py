@@ -234,10 +234,8 @@ def _from_lines(
 ) -> SparseCost:
     given = SparseCost(ends, indices, data, shape, by_columns)
     if not given.compiled(transposed=False).has_duplicates():
-        entries = int(ends[-1])
-        return SparseCost(
-            ends, indices[:entries], data[:entries], shape, by_columns
-        )  # behind them may be room for more
+        entries = int(ends[-1])  # behind them may be room for more
+        return SparseCost(ends, indices[:entries], data[:entries], shape, by_columns)
     ends, indices, data = ends.copy(), indices.copy(), data.copy()  # check copies that no other thread can change
     private = SparseCost(ends, indices, data, shape, by_columns)
     private.compiled(transposed=False).has_duplicates()
