@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 import lapwing as lw
+from lapwing.gpu.core import sharded_solver
 from lapwing.gpu.core import start as core_start
-from lapwing.gpu.core.sharded_solver import ShardedSolve, ShardPart, hashed
+from lapwing.gpu.core.sharded_solver import ShardedSolve, ShardPart, bytes_of_sample, hashed
 from lapwing.gpu.core.solver import EXPLORING
 from lapwing.gpu.kinds import choose
 from lapwing.gpu.runtime.copies import read
@@ -82,6 +83,37 @@ def test_samples(gpus, structured, monkeypatch, stratified):
     assert_optimal(result, cost)
     assert result.statistics["levels"] >= 1
     assert_same(result, lw.solve(cost, device="cuda"))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32"])
+@pytest.mark.parametrize("maximize", [False, True])
+def test_samples_in_shards(gpus, structured, orders, monkeypatch, dtype, maximize):
+    cost = draw((600, 600), dtype, 3, "points")
+    alone = lw.solve(cost, device=gpus(3), maximize=maximize)
+    launches = len(orders)
+    monkeypatch.setattr(sharded_solver, "_SHARED_SAMPLE", 100)
+    result = lw.solve(cost, device=gpus(3), maximize=maximize)
+    assert_optimal(result, cost, maximize=maximize)
+    assert_same(result, alone)
+    assert result.statistics["levels"] == alone.statistics["levels"] >= 2
+    assert len(orders) == 2 * launches + 1  # the larger sample is solved by all GPUs, too
+
+
+def test_a_sample_without_rows_of_the_first_shard(gpus, sharded, structured, monkeypatch):
+    monkeypatch.setattr(sharded_solver, "_SHARED_SAMPLE", 30)
+    cost = draw((300, 300), "float32", 3, "points")
+    one = lw.solve(cost, device="cuda")
+    for ends in ([1], [1, 2, 150], [299]):
+        result = lw.solve(sharded(cost, *ends))
+        assert result.certificate.exact and result.objective == one.objective
+
+
+def test_memory_of_a_sample():
+    whole, share = (bytes_of_sample(100_000, own, "float32", is_first=True) for own in (100_000, 50_000))
+    assert 2.5e9 < whole < 2.7e9 and 0.5 < share / whole < 0.51
+    assert bytes_of_sample(100_000, 50_000, "float32", is_first=False) == share
+    assert bytes_of_sample(50_000, 25_000, "float32", is_first=True) > 6e8
+    assert bytes_of_sample(50_000, 25_000, "float32", is_first=False) == 0
 
 
 @pytest.fixture

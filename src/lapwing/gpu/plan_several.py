@@ -8,7 +8,7 @@ from dataclasses import replace
 from lapwing.costs.points import PointCost
 from lapwing.errors import ArgumentError
 from lapwing.gpu.core.memory import list_arrays, workspace_bytes
-from lapwing.gpu.core.start import sample_bytes
+from lapwing.gpu.core.sharded_solver import bytes_of_sample
 from lapwing.gpu.costs.computed import ComputedCosts, dims_of
 from lapwing.gpu.costs.point_slabs import SlabLayout, slab_layout
 from lapwing.gpu.costs.sharded import Shard, shares
@@ -84,7 +84,7 @@ def _bytes_of_shard(parts: Sequence[Shard], k: int, request: Request, is_made: b
     rows, cols = parts[-1].rows.stop, parts[0].matrix.shape[1]
     lines = (rows, rows + cols) if request.priced else (rows, cols)
     beside = _bytes_of_state(lines, dtype) if rows and cols else 0
-    beside += sample_bytes(*lines, dtype) if k == 0 and rows == cols else 0
+    beside += bytes_of_sample(rows, len(parts[k].rows), dtype, is_first=k == 0) if lines == (rows, rows) else 0
     beside += shard_bytes(rows, len(parts[k].rows), dtype) if request.method == "ssp" else 0
     return len(parts[k].rows) * parts[k].matrix.strides[0] * ITEM_BYTES[dtype] * is_made, beside
 

@@ -38,7 +38,7 @@ def draw(kind: str, size: int) -> np.ndarray:
 
 def small_samples(monkeypatch, **more: float) -> None:
     """Samples of few rows, and whatever else in gpu/core/start.py."""
-    sizes = {"LEAST_ROWS": 64, "_FIRST_SAMPLE": 80, "_GROWTH": 2, "_AXIS_SAMPLE": 64}
+    sizes = {"LEAST_ROWS": 64, "_FIRST_SAMPLE": 80, "GROWTH": 2, "_AXIS_SAMPLE": 64}
     for name, value in (sizes | more).items():
         monkeypatch.setattr(core_start, name, value)
     monkeypatch.setattr(core_start, "EXPLORING", replace(EXPLORING, warm_up=0))

@@ -7,6 +7,7 @@ others only where a list that was made again does not suffice.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -17,13 +18,13 @@ from numpy.typing import NDArray
 
 from lapwing._core import Neighbours
 from lapwing.gpu.core.bounds import column_grid, row_grid
-from lapwing.gpu.core.memory import list_arrays
+from lapwing.gpu.core.memory import list_arrays, workspace_bytes
 from lapwing.gpu.core.monitor import Monitor
 from lapwing.gpu.core.solver import REPORT_SIZE, CoreSolve
-from lapwing.gpu.core.start import StartFinder
+from lapwing.gpu.core.start import GROWTH, StartFinder, sample_bytes
 from lapwing.gpu.core.stratified import SampleLists, hashed, stratified
 from lapwing.gpu.costs.canonical import CanonicalMatrix
-from lapwing.gpu.costs.sharded import ORDERS, Shards
+from lapwing.gpu.costs.sharded import ORDER_WORDS, ORDERS, Shard, Shards
 from lapwing.gpu.costs.upload import Copier
 from lapwing.gpu.runtime.arrays import ITEM_BYTES, GpuArray, empty_array
 from lapwing.gpu.runtime.copies import fill_bytes, read, write
@@ -38,6 +39,17 @@ _THREADS = SHARDED_START.constants["THREADS"]
 _NO_KEY = 0xFF  # bytes of a key that no row has lowered
 _NO_MORE = 0xFF  # of an order that ends a service
 _WORD = 8  # bytes
+_ANSWER_WORDS = 2 * MOST_SHARDS + MOST_SHARDS // 2  # of struct Answers
+_SHARED_SAMPLE = 16384  # rows; a smaller sample is solved by the first GPU alone, since orders take longer than lists
+
+
+def bytes_of_sample(rows: int, own: int, dtype: str, is_first: bool) -> int:
+    """Memory for the largest sample of a square matrix, on a GPU that has `own` of its rows."""
+    size = rows // GROWTH
+    if size < _SHARED_SAMPLE:
+        return sample_bytes(rows, rows, dtype) if is_first else 0
+    of_rows = size * own // rows + 3 * math.isqrt(size)  # six standard deviations more than are expected
+    return of_rows * size * ITEM_BYTES[dtype] + workspace_bytes(size, size, dtype)
 
 
 class ShardPart(CoreSolve):
@@ -57,9 +69,9 @@ class ShardPart(CoreSolve):
         monitor: Monitor,
         array_template: GpuArray | None,
         rows: range,
-        is_solver: bool = False,
+        is_sample: bool = True,
     ) -> None:
-        super().__init__(context, matrix, monitor, array_template, is_sample=not is_solver)
+        super().__init__(context, matrix, monitor, array_template, is_sample)
         self.rows: range = rows
 
     def _load_kernels(self) -> dict[str, Kernel]:
@@ -143,8 +155,9 @@ class ShardedSolve(ShardPart):
         monitor: Monitor,
         shards: Shards,
         array_template: GpuArray | None,
+        is_sample: bool = False,
     ) -> None:
-        super().__init__(context, matrix, monitor, array_template, shards.parts[0].rows, is_solver=True)
+        super().__init__(context, matrix, monitor, array_template, shards.parts[0].rows, is_sample)
         self.shards: Shards = shards
         self._prices: list[Workspace] = []  # of unmatched rows, on the others' GPUs
         self.others: list[ShardPart] = []
@@ -153,10 +166,10 @@ class ShardedSolve(ShardPart):
                 prices = self._prices_on(shard.context, table)
                 here = replace(matrix, pointer=table.pointer, prices=prices)
                 self.others.append(ShardPart(shard.context, here, monitor, table, shard.rows))
-        sizes = {"reports": (max(len(self.others), 1) * REPORT_SIZE, "uint8"), "answers": (2 * MOST_SHARDS, "int64")}
+        sizes = {"reports": (max(len(self.others), 1) * REPORT_SIZE, "uint8"), "answers": (_ANSWER_WORDS, "int64")}
         self._joined = Workspace(context, sizes, array_template)
         self._orders = shards.tables[0].pointer + ORDERS * _WORD
-        fill_bytes(context, self._orders, 0, (MOST_SHARDS + 1) * _WORD)  # another solve's are none of this one
+        fill_bytes(context, self._orders, 0, ORDER_WORDS * _WORD)  # another solve's are none of this one
 
     def _prices_on(self, context: Context, table: GpuArray) -> int:
         rows, prices = self.matrix.rows, self.matrix.prices
@@ -169,9 +182,9 @@ class ShardedSolve(ShardPart):
 
     def _launch_solve(self, *arguments: int | float) -> None:
         # The first prices of a square matrix suffice, or the solve soon ends: few rows are listed again.
-        if self.listings == 1 and self.matrix.rows == self.matrix.cols:
+        if self.listings == 1 and self.matrix.rows == self.matrix.cols and not self._sample:
             return super()._launch_solve(*arguments)
-        fill_bytes(self.context, self._joined["answers"], 0, 2 * MOST_SHARDS * _WORD)
+        fill_bytes(self.context, self._joined["answers"], 0, _ANSWER_WORDS * _WORD)
         for owner in self._owners:
             with owner.part.context:
                 fill_bytes(owner.part.context, owner.order, 0, _WORD)
@@ -190,7 +203,8 @@ class ShardedSolve(ShardPart):
         driver loads it when it is first launched, and that might wait for a search.
         """
         gpus = [part.context.info.ordinal for part in self.parts]
-        table, owners = np.zeros(MOST_SHARDS + 1, np.int64), []
+        owners = []
+        orders, workspaces, prices = np.zeros((3, MOST_SHARDS), np.int64)
         for k, part in enumerate(self.parts):
             if part is self or gpus.count(gpus[k]) > 1:
                 continue
@@ -199,13 +213,14 @@ class ShardedSolve(ShardPart):
                 fill_bytes(part.context, memory["order"], _NO_MORE, _WORD)
             owners.append(_Owner(part, memory, self._joined["answers"] + k * _WORD))
             self._serve(owners[-1])
-            table[k], table[-1] = memory["order"], self._joined["answers"]
-        write(self.context, self._orders, table)
+            orders[k], workspaces[k], prices[k] = memory["order"], part.state, part.v
+        answers = [self._joined["answers"] if owners else 0]
+        write(self.context, self._orders, np.concatenate([orders, workspaces, prices, answers]).astype(np.int64))
         return owners
 
     def _serve(self, owner: _Owner) -> None:
         with owner.part.context:
-            owner.part.serve(self.state, self.v, owner.order, owner.answer)
+            owner.part.serve(self.state, owner.order, owner.answer)
 
     @property
     def parts(self) -> list[ShardPart]:
@@ -297,6 +312,26 @@ class ShardedStartFinder(StartFinder):
         begin, end = np.searchsorted(self._members[run][0], (rows.start, rows.stop))
         return int(begin), int(end)
 
+    def _sample(self, matrix: CanonicalMatrix, run: int) -> CoreSolve:
+        """See `StartFinder`. A large sample of a matrix stays in shards, each with those of its rows that are there."""
+        size = matrix.rows // run
+        if not self._of_parts or size < _SHARED_SAMPLE or not range(*self._range(0, run)):
+            return super()._sample(matrix, run)
+        shards = []
+        for k, part in enumerate(self._solve.parts):
+            own = range(*self._range(k, run))
+            if own:
+                with part.context:
+                    costs = empty_array(part.context, (len(own), size), matrix.dtype, self.array_template)
+                    self._gather_rows(k, run, own, costs.pointer)
+                shards.append(Shard(part.context, own, costs))
+        of_sample = Shards(shards)
+        of_sample.write_tables()
+        view = CanonicalMatrix(of_sample.tables[0].pointer, size, size, size, matrix.dtype, matrix.maximize)
+        sample = ShardedSolve(shards[0].context, view, self.monitor, of_sample, self.array_template, is_sample=True)
+        sample.prepare()
+        return sample
+
     def _gather(self, matrix: CanonicalMatrix, run: int) -> GpuArray:
         """The costs of a sample, which every GPU writes for its own rows, over the link."""
         if not self._of_parts:
@@ -304,47 +339,58 @@ class ShardedStartFinder(StartFinder):
         size = matrix.rows // run
         costs = empty_array(self.context, (size, size), matrix.dtype, self.array_template)
         for k, part in enumerate(self._solve.parts):
-            begin, end = self._range(k, run)
-            rows, cols = self._lists_of(k, run)
+            own = range(*self._range(k, run))
             order(self.context, part.context)
-            if begin < end:
-                with part.context:
-                    shape = (part.matrix.row_stride, 1, end - begin, size, run, rows + 4 * begin, cols)
-                    out = costs.pointer + begin * size * ITEM_BYTES[matrix.dtype]
-                    gather = self._kernels_on(part.context)["gather"]
-                    gather.launch(part.context, end - begin, _THREADS, part.matrix.pointer, *shape, out)
+            if own:
+                self._gather_rows(k, run, own, costs.pointer + own.start * size * ITEM_BYTES[matrix.dtype])
         for part in self._solve.others:
             order(part.context, self.context)
         return costs
+
+    def _gather_rows(self, k: int, run: int, own: range, out: int) -> None:
+        """Write the costs of these rows of a sample, all of part k."""
+        part, (rows, cols) = self._solve.parts[k], self._lists_of(k, run)
+        with part.context:
+            size = part.matrix.rows // run
+            shape = (part.matrix.row_stride, 1, len(own), size, run, rows + 4 * own.start, cols)
+            gather = self._kernels_on(part.context)["gather"]
+            gather.launch(part.context, len(own), _THREADS, part.matrix.pointer, *shape, out)
 
     # --- bounds: every GPU's of its own rows ---
 
     def _carry_over(self, matrix: CanonicalMatrix, sample: CoreSolve, run: int, above: CoreSolve, finer: int) -> None:
         size, cols, dual = above.matrix.rows, sample.matrix.rows, matrix.dual_dtype
-        kept = []  # until the kernels that read it are launched
+        memories = []  # kept until the kernels that read it are launched
+        for part in self._solve.parts:
+            order(self.context, part.context)
+            with part.context:
+                memory = Workspace(part.context, {"u": (size, dual), "v": (cols, dual)}, self.array_template)
+                copy_between(part.context, memory["v"], sample.v, 8 * cols)
+            memories.append(memory)
 
         def row_bounds(k: int, part: ShardPart) -> int:
-            memory = Workspace(part.context, {"u": (size, dual), "v": (cols, dual)}, self.array_template)
-            kept.append(memory)
-            copy_between(part.context, memory["v"], sample.v, 8 * cols)
             lists = self._lists_of(k, finer)[0], self._lists_of(k, run)[1]
             begin, end = self._range(k, finer)
             grid = row_grid(end - begin, part.context.info.processors)
             shape = (begin, end, finer, cols, run)
-            self._launch_on(part, "row_bounds", grid, *shape, *lists, memory["v"], memory["u"])
-            return memory["u"]
+            self._launch_on(part, "row_bounds", grid, *shape, *lists, memories[k]["v"], memories[k]["u"])
+            return memories[k]["u"]
 
         self._bounds(finer, above, row_bounds)
 
     def _column_bounds(self, matrix: CanonicalMatrix, run: int, u: int, target: CoreSolve) -> None:
         assert u == 0
+        for part in self._solve.others:
+            order(self.context, part.context)
         self._bounds(run, target, lambda *_: 0)
 
     def _bounds(self, run: int, target: CoreSolve, row_bounds: Callable[[int, ShardPart], int]) -> None:
-        """Set the target's prices to the least cost - u of its columns, over all rows of the sample, or the whole."""
+        """Set the target's prices to the least cost - u of its columns, over all rows of the sample, or the whole.
+
+        All GPUs at the same time: nothing that one launches here waits for another.
+        """
         size = target.matrix.rows
         for k, part in enumerate(self._solve.parts):
-            order(self.context, part.context)
             with part.context:
                 begin, end = self._range(k, run)
                 chunks, bands = column_grid(end - begin, size, part.context.info.processors)

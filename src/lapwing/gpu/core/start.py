@@ -63,14 +63,14 @@ from lapwing.gpu.runtime.workspace import Workspace
 from lapwing.inputs import processors
 
 _THREADS = CORE_START.constants["THREADS"]
-_GROWTH = 4  # of the sample, from level to level: a power of two
+GROWTH = 4  # of the sample, from level to level: a power of two
 # Where columns outnumber rows by more than one of so many, rounds without epsilon and searches may do without dummy
 # rows. They end if the rounds leave more than one row of so many, or searches read more rows again, for each row, or
 # take more steps: as many as take as long as a solve with dummy rows.
 _NEARLY_SQUARE, LEFT_WITHOUT_DUMMIES, READS_WITHOUT_DUMMIES = 64, 8, 4.0
 _STEPS_WITHOUT_DUMMIES, _ROWS_OF_STEP = 5500, 16
 LEAST_ROWS = 128  # below, lists are a good part of their rows, and hardly any search is long
-_FIRST_SAMPLE = 400  # rows at least, and less than _GROWTH times as many; matrices with fewer rows do without
+_FIRST_SAMPLE = 400  # rows at least, and less than GROWTH times as many; matrices with fewer rows do without
 # Steps of searches for each row: of a solve from column minima before samples are taken, and of the first sample before
 # a CPU solves it.
 _EXPLORED_STEPS, _FIRST_STEPS = 1, 8
@@ -84,9 +84,9 @@ _READS_AFTER_TREES, _FREE_AFTER_TREES = 24.0, 0.02
 
 def sample_bytes(rows: int, cols: int, dtype: str, computed: bool = False, priced: bool = False) -> int:
     """Memory for the largest sample, as far as it is not the solve's own; `cols`: without unmatched columns."""
-    if min(rows, cols) < _GROWTH * _FIRST_SAMPLE:
+    if min(rows, cols) < GROWTH * _FIRST_SAMPLE:
         return 0
-    of_rows, of_cols = rows // _GROWTH, cols // _GROWTH
+    of_rows, of_cols = rows // GROWTH, cols // GROWTH
     costs = 0 if computed else of_rows * of_cols * ITEM_BYTES[dtype]
     prices = 8 * of_rows if priced else 0
     return costs + prices + workspace_bytes(of_rows, of_cols + of_rows * priced, dtype)
@@ -144,7 +144,7 @@ class StartFinder:
             self._column_bounds(matrix, 1, 0, solve)
         if matrix.rows < LEAST_ROWS:
             return self.run_from(solve, UNSTRUCTURED)
-        has_sample = matrix.rows >= _GROWTH * _FIRST_SAMPLE
+        has_sample = matrix.rows >= GROWTH * _FIRST_SAMPLE
         most_free = matrix.rows // 2 if has_sample else math.inf
         exploring = unstructured(matrix.rows, EXPLORING)
         if has_sample:
@@ -262,12 +262,12 @@ class StartFinder:
 
     def _climb(self, solve: CoreSolve, sides: list[Neighbours]) -> None:
         """From sample to sample, each solved as well as it is worth, up to prices for the whole."""
-        run = _run(min(solve.matrix.rows, solve.matrix.real_cols), _FIRST_SAMPLE, _GROWTH)
+        run = _run(min(solve.matrix.rows, solve.matrix.real_cols), _FIRST_SAMPLE, GROWTH)
         if run == 1:
             return
         runs = [run]
-        while runs[-1] > _GROWTH:
-            runs.append(runs[-1] // _GROWTH)
+        while runs[-1] > GROWTH:
+            runs.append(runs[-1] // GROWTH)
         self._choose_samples(runs, sides)
         sample = self._sample(solve.matrix, run)
         self._column_bounds(solve.matrix, run, 0, sample)
@@ -276,7 +276,7 @@ class StartFinder:
             report = self._solve_sample(solve.matrix, sample, run)
             if report.status not in (OPTIMAL, UNFINISHED):
                 return
-            finer = run // _GROWTH
+            finer = run // GROWTH
             above = solve if finer == 1 else self._sample(solve.matrix, finer)
             self._carry_over(solve.matrix, sample, run, above, finer)
             if finer == 1:
@@ -293,7 +293,7 @@ class StartFinder:
     def _find_orders(self, matrix: CanonicalMatrix) -> list[Neighbours]:
         """Begin to put rows and columns of a matrix in order, for strata; nothing if there will be none."""
         shape = rows, cols = matrix.rows, matrix.real_cols
-        if matrix.cost_program is not None or _run(min(shape), _FIRST_SAMPLE, _GROWTH) == 1:  # a recipe has its own
+        if matrix.cost_program is not None or _run(min(shape), _FIRST_SAMPLE, GROWTH) == 1:  # a recipe has its own
             return []
         run = _run(min(shape), PIVOTS, 2)
         blocks = -(-max(shape) // _THREADS)
