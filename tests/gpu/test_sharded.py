@@ -110,7 +110,7 @@ def test_a_sample_without_rows_of_the_first_shard(gpus, sharded, structured, mon
 
 def test_memory_of_a_sample():
     whole, share = (bytes_of_sample(100_000, own, "float32", is_first=True) for own in (100_000, 50_000))
-    assert 2.5e9 < whole < 2.7e9 and 0.5 < share / whole < 0.51
+    assert 2.5e9 < whole < 2.7e9 and 0.5 < share / whole < 0.54
     assert bytes_of_sample(100_000, 50_000, "float32", is_first=False) == share
     assert bytes_of_sample(50_000, 25_000, "float32", is_first=True) > 6e8
     assert bytes_of_sample(50_000, 25_000, "float32", is_first=False) == 0
