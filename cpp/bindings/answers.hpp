@@ -49,6 +49,15 @@ inline const char* fault_name(Fault fault) {
     }
 }
 
+inline PyObject* number(double value) { return PyFloat_FromDouble(value); }
+inline PyObject* number(std::int64_t value) { return PyLong_FromLongLong(value); }
+inline PyObject* number(Int128 value) {
+    if (value == static_cast<std::int64_t>(value)) return number(static_cast<std::int64_t>(value));
+    const nb::object high = nb::steal(number(static_cast<std::int64_t>(value >> 64))),
+                     low = nb::steal(PyLong_FromUnsignedLongLong(static_cast<std::uint64_t>(value)));
+    return ((high << nb::int_(64)) | low).release().ptr();
+}
+
 template <class D>
 nb::dict to_dict(const Certificate<D>& certificate) {
     nb::dict answer;
@@ -58,10 +67,10 @@ nb::dict to_dict(const Certificate<D>& certificate) {
     answer["matched"] = certificate.matched;
     answer["complete"] = certificate.complete;
     answer["exact"] = certificate.exact;
-    answer["primal"] = certificate.primal;
-    answer["dual"] = certificate.dual;
-    answer["dual_below"] = certificate.dual_below;
-    answer["gap"] = certificate.gap;
+    answer["primal"] = nb::steal(number(certificate.primal));
+    answer["dual"] = nb::steal(number(certificate.dual));
+    answer["dual_below"] = nb::steal(number(certificate.dual_below));
+    answer["gap"] = nb::steal(number(certificate.gap));
     answer["violation"] = certificate.violation;
     answer["violation_row"] = certificate.violation_row;
     answer["violation_col"] = certificate.violation_col;

@@ -90,8 +90,10 @@ nb::object solve_rest(const nb::object& cost, bool maximize, const Parts& u, con
             const Computing computing;
             if constexpr (std::is_floating_point_v<T>)
                 solution = refine(Problem<T>{matrix, maximize, nullptr, source}, request, control);
-        } catch (const InvalidCost& invalid) {
-            raise(invalid);
+        } catch (const InvalidCost&) {  // the costs were checked: a sum is too large
+            return nb::none();
+        } catch (const CostTooLarge&) {
+            return nb::none();
         }
         return to_dict(std::move(solution));
     });
@@ -156,7 +158,7 @@ void bind_exact(nanobind::module_& module) {
                "cpp/include/lapwing/reductions/capped.hpp for the contract.");
     module.def("refine", &lapwing::bindings::solve_rest, "cost"_a, "maximize"_a, "u"_a, "v"_a, "start_rows"_a,
                "threads"_a, "time_limit"_a, "hook"_a.none(),
-               "The rest that duals lack; see cpp/include/lapwing/exact/refine.hpp for the contract.");
+               "The rest that duals lack, or None; see cpp/include/lapwing/exact/refine.hpp for the contract.");
     module.def("solve_exact", &lapwing::bindings::solve_exactly, "cost"_a, "maximize"_a, "unmatched_cost"_a.none(),
                "unmatched_cols"_a.none(), "start_v"_a.none(), "start_rows"_a.none(), "most"_a, "precision"_a,
                "threads"_a, "time_limit"_a, "hook"_a.none(),

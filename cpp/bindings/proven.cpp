@@ -12,6 +12,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "answers.hpp"
 #include "common.hpp"
 #include "lapwing/certificate/certificate.hpp"
 #include "lapwing/matching/ties.hpp"
@@ -84,8 +85,6 @@ bool solve_and_prove(const Problem<T>& problem, Proven<T>& proven) {
     return is_tight(proven.certificate, rows) && tells_costs_apart(problem, proven);
 }
 
-PyObject* number(double value) { return PyFloat_FromDouble(value); }
-PyObject* number(std::int64_t value) { return PyLong_FromLongLong(value); }
 
 template <class D>
 PyObject* duals_to_numpy(const std::vector<D>& duals, bool negate) {

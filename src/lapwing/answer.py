@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
 OUT_OF_RANGE = "the optimum is out of the range of float64: divide all costs by a constant"
+NO_PROOF = "the optimum has no proof within the range of float64, which its duals leave: divide all costs by a constant"
 
 Duals = tuple[NDArray[Any], NDArray[Any]]  # u (m,) and v (n,), in the user's orientation and sense
 Keep = Callable[["Answer"], None]  # given what a method has, now and then

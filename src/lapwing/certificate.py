@@ -232,17 +232,20 @@ def assemble(
     def signed(value: Number) -> Number:  # exact, whatever the processor does with subnormal numbers
         return -value if maximize else value
 
-    violated = raw["violation"] > 0
+    def in_range(value: Number) -> Number:  # of an integer that `ABSENT` stands for, no more is known
+        return math.inf if value == ABSENT else value
+
+    violated, violation = raw["violation"] > 0, in_range(raw["violation"])
     return Certificate(
         primal=signed(raw["primal"]),
         dual=signed(raw["dual"]),
         gap=raw["gap"],
-        violation=raw["violation"],
+        violation=violation,
         violation_at=oriented(raw["violation_row"], raw["violation_col"]) if violated else None,
         complete=raw["complete"],
         exact=raw["exact"] and fault is None,
-        bound=math.inf if fault is not None or raw["bound"] == ABSENT else raw["bound"],
-        optimum_bound=signed(lower_bound(raw["dual"], raw["dual_below"], raw["violation"], raw["exact"], shape)),
+        bound=math.inf if fault is not None else in_range(raw["bound"]),
+        optimum_bound=signed(lower_bound(raw["dual"], raw["dual_below"], violation, raw["exact"], shape)),
         fault=fault,
     )
 
@@ -252,6 +255,10 @@ def lower_bound(dual: Number, below: Number, violation: Number, exact: bool, sha
 
     `below`: the sum of the duals, which is `dual`, rounded down.
     """
+    if violation == math.inf:
+        return -math.inf
+    if math.isinf(dual):
+        dual = below
     if violation > 0:
         dual -= violation * (2 * max(shape) + min(shape))
     if isinstance(dual, int):

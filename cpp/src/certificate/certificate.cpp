@@ -426,12 +426,12 @@ Certificate<Dual<T>> proven(const CertificateInput<T>& input, const Scan& scan) 
     result.dual_below = dual.downward();
     result.gap = gap.nearest();
     constexpr D limit = kInfinity<D>;
-    const bool is_in_range = -limit < result.primal && result.primal < limit;
+    const bool is_in_range = std::is_integral_v<D> || (-limit < result.primal && result.primal < limit);
     const bool is_usable = result.fault == Fault::none && result.complete && is_in_range;
     result.exact = is_usable && result.gap == 0 && result.violation == 0;
-    const D upper = bound.upward();
+    const SumOf<D> upper = bound.upward();
     // Not below 0 for a complete valid matching; NaN (an overflow) proves nothing.
-    if (is_usable && upper >= 0) result.bound = upper;
+    if (is_usable && result.violation < limit && upper >= 0 && upper < limit) result.bound = static_cast<D>(upper);
     return result;
 }
 

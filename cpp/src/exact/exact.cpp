@@ -53,6 +53,8 @@ ExactSolution solve_in(const Problem<T>& problem, const ExactRequest& request, i
     if (exact.unmatched_cost != nullptr && solved.status == Status::optimal)
         match_ties(exact, solved.row_to_col, solved.v.data());
     for (std::size_t j = 0; j < of_cols.size() && solved.status == Status::optimal; ++j) solved.v[j] += of_cols[j];
+    if (solved.status == Status::optimal && rows == cols && prices.empty() && of_cols.empty())
+        balance(solved.u, solved.v, unit);
     return in_parts(std::move(solved), unit);
 }
 

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing import _core
-from lapwing.answer import OUT_OF_RANGE, Answer, Duals, exact_sum, inverse, objective
+from lapwing.answer import NO_PROOF, OUT_OF_RANGE, Answer, Duals, exact_sum, inverse, objective
 from lapwing.certificate import Certificate, prove, require_matching
 from lapwing.costs.dense import row_blocks
 from lapwing.costs.sparse import SparseCost
@@ -74,7 +74,8 @@ def solve_proven(
     except RangeError:
         if problem.is_integer or problem.is_empty:
             raise
-        answer, certificate = _solved_wide(problem, plan, control)
+        left = control.time_limit - (time.perf_counter() - began)
+        answer, certificate = _solved_wide(problem, plan, control._replace(time_limit=left))
         if not math.isfinite(certificate.primal):  # the optimum itself is out of range
             raise
         return answer, certificate if certify else None
@@ -407,11 +408,8 @@ def _once_refined(problem: Problem, plan: Plan, answer: Answer, time_limit: floa
     if plan.transposed:
         u, v, row_to_col = v, u, inverse(row_to_col, len(row_to_col))
     cost = problem.cost.compiled(plan.transposed)
-    try:
-        raw = _core.refine(cost, problem.maximize, u, v, row_to_col, plan.threads, max(0.0, time_limit), hook)
-    except _core.InvalidCost:  # the costs were checked: a sum is too large
-        return None
-    if raw["status"] != "optimal":
+    raw = _core.refine(cost, problem.maximize, u, v, row_to_col, plan.threads, max(0.0, time_limit), hook)
+    if raw is None or raw["status"] != "optimal":
         return None
     raw |= {"u": np.vstack([u, raw["u"]]), "v": np.vstack([v, raw["v"]])}
     raw |= {"provisional": answer.provisional, "statistics": answer.statistics}
@@ -433,7 +431,11 @@ def _solved_wide(problem: Problem, plan: Plan, control: Control) -> tuple[Answer
     answer = _solved(problem, plan, None, math.inf, 0.0, control.time_limit, control.hook)
     if answer is None:
         raise RangeError("the time limit ended the solve of costs that are too large for sums in float64")
-    return answer, prove(problem, answer.row_to_col, *answer.proving_duals, plan.threads, control.hook)
+    certificate = prove(problem, answer.row_to_col, *answer.proving_duals, plan.threads, control.hook)
+    is_finite = math.isfinite(certificate.primal)
+    if is_finite and (certificate.fault is not None or not is_proven(problem, answer, certificate)):
+        raise RangeError(NO_PROOF)
+    return answer, certificate
 
 
 def _solved(

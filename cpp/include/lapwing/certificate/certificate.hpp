@@ -20,6 +20,7 @@
 #pragma once
 
 #include <span>
+#include <type_traits>
 #include <vector>
 
 #include "lapwing/costs/source.hpp"
@@ -40,7 +41,12 @@ enum class Fault {
                      // row -1: of the column
 };
 
-// Of D = double or int64_t; everything as minimised. An integer beyond +-kInfinity is reported as +-kInfinity.
+// The type of a sum of many D: integers have no rounding, and no overflow.
+template <class D>
+using SumOf = std::conditional_t<std::is_integral_v<D>, Int128, D>;
+
+// Of D = double or int64_t; everything as minimised. Of integers a violation, or a bound, from kInfinity on is reported
+// as kInfinity.
 template <class D>
 struct Certificate {
     Fault fault = Fault::none;  // none: the matching is valid and every number is usable
@@ -49,10 +55,10 @@ struct Certificate {
     Index matched = 0;         // rows that have a column
     bool complete = false;     // every row has a column or stays free at a finite price, and so do priced columns
     bool exact = false;        // proven optimal without rounding: no fault, complete, gap == 0 and violation == 0
-    D primal = 0;              // of the matched pairs, and the prices of free rows and columns
-    D dual = 0;                // sum(u) + sum(v)
-    D dual_below = 0;          // the same, rounded down
-    D gap = 0;                 // primal - dual; of an incomplete matching it means nothing
+    SumOf<D> primal = 0;       // of the matched pairs, and the prices of free rows and columns
+    SumOf<D> dual = 0;         // sum(u) + sum(v)
+    SumOf<D> dual_below = 0;   // the same, rounded down
+    SumOf<D> gap = 0;          // primal - dual; of an incomplete matching it means nothing
     D violation = 0;           // worst of u + v - c, of u - p, and of v - q where columns may stay free
     Index violation_row = -1;  // where; row -1: v[violation_col] > q
     Index violation_col = -1;  // where; col -1: u[violation_row] > unmatched_cost[violation_row]

@@ -210,17 +210,12 @@ class ExactSum<std::int64_t> {
   public:
     void add(Int128 x) { sum_ += x; }
     void add(const ExactSum& other, int sign) { sum_ += sign * other.sum_; }
-    std::int64_t nearest() const { return clamp(sum_); }
-    std::int64_t upward() const { return clamp(sum_); }
-    std::int64_t downward() const { return clamp(sum_); }
-
-    static std::int64_t clamp(Int128 x) {
-        constexpr Int128 limit = kInfinity<std::int64_t>;
-        return static_cast<std::int64_t>(std::clamp(x, -limit, limit));
-    }
+    Int128 nearest() const { return sum_; }
+    Int128 upward() const { return sum_; }
+    Int128 downward() const { return sum_; }
 
   private:
-    Int128 sum_ = 0;  // at most 2^32 terms below 2^64
+    Int128 sum_ = 0;  // at most 2^34 terms below 2^64
 };
 
 // Doubles that come one by one, added in runs.

@@ -25,7 +25,7 @@ struct RefineRequest {
 };
 
 // T: float or double; rows == cols, no unmatched costs. u and v of the solution are to be added to the duals.
-// Contract as in methods.hpp, but InvalidCost, where a sum overflows, says nothing of the costs.
+// Contract as in methods.hpp, but InvalidCost and CostTooLarge, where a sum is too large, say nothing of the costs.
 template <class T>
 Solution<double> refine(const Problem<T>& problem, const RefineRequest& request, Control& control);
 

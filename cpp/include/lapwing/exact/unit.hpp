@@ -44,6 +44,20 @@ std::vector<F> fixed_prices(const ExactRequest& request, std::size_t cols, int u
     return start;
 }
 
+// Moves the duals of a square problem from side to side, if some are beyond the range of double, so that both sides are
+// equally far from zero.
+template <class F>
+void balance(std::vector<F>& u, std::vector<F>& v, int unit) {
+    if (u.empty()) return;
+    const auto [least_u, most_u] = std::minmax_element(u.begin(), u.end());
+    const auto [least_v, most_v] = std::minmax_element(v.begin(), v.end());
+    const auto in_range = [unit](const F& x) { return std::isfinite(from_fixed(x, unit)); };
+    if (in_range(*least_u) && in_range(*most_u) && in_range(*least_v) && in_range(*most_v)) return;
+    const F shift = (*least_v + *most_v - *least_u - *most_u) / 4;
+    for (F& x : u) x += shift;
+    for (F& x : v) x -= shift;
+}
+
 template <class F>
 ExactSolution in_parts(Solution<F>&& solved, int unit) {
     ExactSolution solution;

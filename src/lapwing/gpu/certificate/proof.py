@@ -288,14 +288,14 @@ class Proof:
         primal, dual, excess = _joined(found[:-2], self.limbs)
         matched, missing = found[-2:].tolist()
         complete = matched == self.cols if self.tall else missing == 0
-        nearest = _clamped if self.integer else _nearest
+        nearest: Callable[[int], Number] = int if self.integer else _nearest
         limit: Number = ABSENT if self.integer else math.inf
         name, *faulty = fault
         cost, gap, slack = nearest(primal), nearest(primal - dual), primal - dual + excess
-        usable = name == "none" and complete and -limit < cost < limit
+        usable = name == "none" and complete and (self.integer or -limit < cost < limit)
         bound = limit
         if usable and worst < limit and slack >= 0:
-            bound = (_clamped if self.integer else _upward)(slack)
+            bound = min(slack, ABSENT) if self.integer else _upward(slack)
         row, col = (1, 0) if self.tall else (0, 1)  # places of a pair
         raw: dict[str, Any] = {
             "fault": name,
@@ -305,7 +305,7 @@ class Proof:
             "complete": complete,
             "primal": cost,
             "dual": cost if primal == dual else nearest(dual),
-            "dual_below": _clamped(dual) if self.integer else -_upward(-dual),
+            "dual_below": dual if self.integer else -_upward(-dual),
             "gap": gap,
             "violation": worst,
             "violation_row": at[row],
@@ -329,10 +329,6 @@ def _joined(limbs: NDArray[np.int64], each: int) -> list[int]:
         which, k = divmod(place, each)
         sums[which] += limb << 32 * k
     return sums
-
-
-def _clamped(total: int) -> int:
-    return max(-ABSENT, min(ABSENT, total))
 
 
 def _nearest(total: int) -> float:
