@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from fractions import Fraction
 
@@ -258,3 +259,37 @@ def test_sums_are_rounded_once(costs, duals):
     found = lw.certify(cost, np.arange(len(x)), u, np.zeros(len(x)))
     primal, dual = (sum(map(Fraction, map(float, numbers))) for numbers in (x, u))
     assert (found.primal, found.dual, found.gap) == (float(primal), float(dual), float(primal - dual))
+
+
+@given(st.integers(0, 2**32), st.booleans(), st.sampled_from([3, 2**61, 2**62 - 1, 2**62, 2**63 - 1]))
+def test_integers_of_any_size_are_summed_exactly(seed, maximize, size):
+    rng = np.random.default_rng(seed)
+    m, n = rng.integers(1, 5, 2)
+    cost = rng.integers(-size, size, (m, n), endpoint=True)
+    assignment = np.full(m, -1)
+    rows = rng.permutation(m)[: min(m, n)]
+    assignment[rows] = rng.permutation(n)[: len(rows)]
+    most = int(rng.choice([3, size]))
+    u, v = rng.integers(-most, most, m, endpoint=True), rng.integers(-most, most, n, endpoint=True)
+    if m < n:
+        v = np.maximum(v, 0) if maximize else np.minimum(v, 0)
+    elif m > n:
+        u = np.maximum(u, 0) if maximize else np.minimum(u, 0)
+    proof = lw.certify(cost, assignment, u, v, maximize=maximize)
+    c, x, y = cost.astype(object), u.astype(object), v.astype(object)
+    sign = -1 if maximize else 1
+    primal, dual = sum(c[i, assignment[i]] for i in rows), x.sum() + y.sum()
+    violation = max(0, (sign * (x[:, None] + y - c)).max())
+    assert proof.complete and (proof.primal, proof.dual, proof.gap) == (primal, dual, sign * (primal - dual))
+    assert proof.violation == (violation if violation < 2**62 - 1 else math.inf)
+    lines = [*itertools.permutations(range(int(max(m, n))), int(min(m, n)))]
+    objectives = [sum(c[i, j] if m <= n else c[j, i] for i, j in enumerate(cols)) for cols in lines]
+    optimum = max(objectives) if maximize else min(objectives)
+    assert sign * proof.optimum_bound <= sign * optimum and sign * (primal - optimum) <= proof.bound
+    assert proof.exact == (proof.gap == 0 and violation == 0)
+
+
+def test_duals_whose_sum_is_beyond_the_range_of_float64():
+    proof = lw.certify([[1e308], [1e300]], [-1, 0], [1e308, 1e308], [0.0])
+    assert proof.dual == math.inf and proof.optimum_bound == -math.inf and proof.bound >= 1e308
+    assert lw.certify([[1e308, 1e308], [1e308, 1e308]], [0, 1], [1e308, 1e308], [0.0, 0.0]).optimum_bound < math.inf

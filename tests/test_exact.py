@@ -386,3 +386,28 @@ def test_a_gap_among_the_least_costs_is_none_below_large_ones(seed):
         assert find_large(cost, False, None) is None
         result = lw.solve(cost)
         assert result.objective == pytest.approx(cost[linear_sum_assignment(cost)].sum(), rel=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_the_largest_numbers_are_proven_or_refused(seed):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 5))
+    numbers = [0, 1.0, 1.7e308, -1.7e308, 9e307, -9e307, 1e300, 5e-324, -5e-324]
+    cost = rng.choice(numbers, (n, n))
+    try:
+        result = lw.solve(cost)
+    except lw.RangeError:
+        assert np.abs(cost).max() > 8e307
+        return
+    assert result.certificate.bound <= n * 2**-52 * abs(result.objective)
+    assert np.isfinite(result.u).all() and np.isfinite(result.v).all()
+    assert result.objective == pytest.approx(float(optimum(cost)), rel=n * 2**-52, abs=0)
+    duals = result.certificate.duals or (result.u, result.v)
+    assert lw.certify(cost, result.row_to_col, *duals).bound == result.certificate.bound
+
+
+def test_large_numbers_that_one_sum_loses():
+    """The rest of such costs is too large for the method that refines duals, which once ended in a SystemError."""
+    for cost in ([[9e307, 1e300], [5e-324, 1.0]], [[9e307, 0, 1], [0, 4.9e-324, 0], [4.9e-324, 1, 1.7e308]]):
+        result = lw.solve(cost)
+        assert result.certificate.bound <= 3 * 2**-52 * result.objective

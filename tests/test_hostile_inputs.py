@@ -299,3 +299,45 @@ def test_a_progress_callback_solves_and_drops_the_matrix():
 
     assert lw.solve(held[0], progress=progress).objective == pytest.approx(expected, rel=1e-12)
     assert set(inner) <= {lw.solve(some_costs()).objective}
+
+
+class _Interface:
+    def __init__(self, interface):
+        self.__cuda_array_interface__ = interface
+
+
+_C, _RAGGED = np.ones((2, 2)), [1, [2]]
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: lw.solve(_C, unmatched_cost=_RAGGED), "unmatched_cost is no array of numbers"),
+        (lambda: lw.solve_batch(_C[None], unmatched_cost=_RAGGED), "unmatched_cost is no array of numbers"),
+        (lambda: lw.solve_batch(_C[None], row_counts=_RAGGED), "row_counts is no array of numbers"),
+        (lambda: lw.certify(_C, _RAGGED), "row_to_col is no array of numbers"),
+        (lambda: lw.solve(_C, start=(_RAGGED, [0.0, 0.0])), "start: u is no array of numbers"),
+        (lambda: lw.costs.edges([0, [1]], [0, 1], [1.0, 1.0], (2, 2)), "indices is no array of numbers"),
+        (lambda: lw.solve_batch(np.full((2, 2, 2), 5), unmatched_cost=2**62), "unmatched_cost 4611686018427387904"),
+        (lambda: lw.solve(_C, threads=np.array([2])), "threads must be a whole number"),
+        (lambda: lw.solve(_Interface(None)), "cost of type _Interface cannot be viewed"),
+        (lambda: lw.instances.generate("uniform", "5"), "n must be an integer, got '5'"),
+        (lambda: lw.instances.generate("uniform", 5, cols="5"), "cols must be an integer, got '5'"),
+        (lambda: lw.solve(some_costs(n=300), checkpoint="\ud800.npz"), "characters that no file's name has"),
+        (lambda: lw.images.read_pair(None, None, 8), "path of a file, got NoneType"),
+        (lambda: lw.images.read_pair("a", "b", "8"), "size must be a whole number of pixels, got '8'"),
+        (lambda: lw.images.pixels(np.ones((2, 2, 2))), r"shape \(height, width, 3\), got \(2, 2, 2\)"),
+        (lambda: lw.images.rearranged(np.ones((2, 2, 3)), np.array([0, 1, 2, 9])), "places 0 to 3 once"),
+        (lambda: lw.images.rearranged(np.ones((2, 2, 3)), np.array([0, 1, 2])), "places 0 to 3 once"),
+    ],
+)
+def test_errors_are_lapwings_own(call, words):
+    with pytest.raises(lw.LapwingError, match=words):
+        call()
+
+
+def test_a_batch_has_the_objectives_of_its_certificates():
+    rng = np.random.default_rng(0)
+    costs = rng.random((40, 9, 9)) * 10.0 ** rng.integers(-200, 250, (40, 9, 9))
+    batch = lw.solve_batch(costs, certify=True)
+    assert batch.objective.tolist() == [each.primal for each in batch.certificates]

@@ -149,3 +149,32 @@ def test_buffers_of_xla(monkeypatch, dtype, priced):
     if dtype == np.float32:
         gradient = np.asarray(jax.grad(lambda c: answer(c)[0])(given[0]))
         assert gradient.sum() == (found[1].row_to_col[0] >= 0).sum()
+
+
+def test_objectives_beyond_jax_integers():
+    most, unsigned = jax.numpy.full((2, 3, 3), 2**31 - 1, "int32"), jax.numpy.full((1, 2, 2), 2**32 - 1, "uint32")
+    for solve in (lapwing_jax.solve_batch, jax.jit(lapwing_jax.solve_batch)):
+        found = solve(most)
+        assert found.status.tolist() == [3, 3] and found.objective.tolist() == [0, 0]
+        assert solve(unsigned).status.tolist() == [3]
+        assert solve(most // 3).objective.tolist() == [2147483646] * 2 and not solve(most // 3).status.any()
+
+
+def test_words_that_fit():
+    numbers = np.array([0, 1, -1, 2**31 - 1, -(2**31), 2**31, -(2**31) - 1, 2**40], np.int64)
+    words = jax.numpy.asarray(numbers.view(np.uint32).reshape(-1, 2))
+    assert lapwing_jax.words_fit(words, np.int32).tolist() == [True] * 5 + [False] * 3
+
+
+@pytest.mark.parametrize("shape", [(2, 0, 3), (2, 3, 0), (0, 3, 3)])
+def test_batches_without_costs(shape):
+    found = lapwing_jax.solve_batch(jax.numpy.zeros(shape))
+    assert found.row_to_col.shape == shape[:2] and found.objective.tolist() == [0.0] * shape[0]
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "int4", "float8_e4m3fn"])
+def test_what_has_no_real_numbers(dtype):
+    with pytest.raises(lw.DtypeError, match=dtype):
+        lapwing_jax.solve_batch(jax.numpy.ones((1, 2, 2), dtype))
+    with pytest.raises(lw.ArgumentError, match="NaN"):
+        lapwing_jax.solve_batch(jax.numpy.ones((1, 2, 2)), unmatched_cost=float("nan"))

@@ -84,8 +84,9 @@ def test_problems_without_an_answer():
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float32, torch.int32])
 def test_dtypes(dtype):
     costs = (100 * uniform(2, 5, 6)).to(dtype)
-    assert assignment_cost(costs).dtype == dtype
-    assert torch.equal(assignment_cost(costs), lw.solve_batch(costs).objective.to(dtype))
+    total = dtype if dtype.is_floating_point else torch.int64  # as torch.sum has it
+    assert assignment_cost(costs).dtype == total
+    assert torch.equal(assignment_cost(costs), lw.solve_batch(costs).objective.to(total))
 
 
 @pytest.mark.parametrize(
@@ -191,3 +192,39 @@ def test_scipys_function_drops_nothing_of_a_tensor():
 def test_tensors_without_real_values(make, words):
     with pytest.raises(lw.DtypeError, match=words):
         lw.solve_batch(make())
+
+
+@pytest.mark.parametrize(
+    ("costs", "prices", "total"),
+    [
+        (torch.tensor([[200, 255], [255, 200]], dtype=torch.uint8), None, torch.tensor(400)),
+        (torch.full((1, 3, 3), 100, dtype=torch.int8), None, torch.tensor([300])),
+        (torch.ones((3, 3), dtype=torch.bool), None, torch.tensor(3)),
+        (torch.full((2, 2), 60000, dtype=torch.uint16), None, torch.tensor(120000)),
+        (torch.full((2, 2), 2**32 - 1).to(torch.uint64), 7, torch.tensor(14)),
+    ],
+)
+@pytest.mark.parametrize("run", [lambda function: function, compiled])
+def test_sums_have_room(costs, prices, total, run):
+    found = run(assignment_cost)(costs, unmatched_cost=prices)
+    assert found.dtype == total.dtype and torch.equal(found, total)
+
+
+def test_integers_with_prices_that_are_none():
+    found = assignment_cost(torch.tensor([[5, 1], [7, 2]]), unmatched_cost=0.5)
+    assert found.dtype == torch.float64 and found.item() == 1
+
+
+def test_sparse_layouts_are_refused():
+    with pytest.raises(lw.DtypeError, match="layout torch.sparse_csr.*to_dense"):
+        assignment_cost(torch.eye(3).to_sparse_csr())
+    with pytest.raises(lw.DtypeError, match="sparse_bsr.*to_dense"):
+        lw.solve(torch.eye(4).to_sparse_bsr((2, 2)), invalid="forbid")
+
+
+def test_arguments_that_are_tensors_without_values():
+    meta = torch.ones(2, device="meta")
+    for options in ({"unmatched_cost": meta}, {"start": (meta, torch.ones(2))}):
+        with pytest.raises(lw.ArgumentError, match="no array of numbers"):
+            lw.solve(np.ones((2, 2)), **options)
+    assert lw.certify(np.ones((2, 2)), torch.tensor([0, 1])).exact

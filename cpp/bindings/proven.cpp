@@ -85,7 +85,6 @@ bool solve_and_prove(const Problem<T>& problem, Proven<T>& proven) {
     return is_tight(proven.certificate, rows) && tells_costs_apart(problem, proven);
 }
 
-
 template <class D>
 PyObject* duals_to_numpy(const std::vector<D>& duals, bool negate) {
     PyObject* const array =

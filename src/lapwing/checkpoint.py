@@ -87,6 +87,10 @@ class Checkpoint:
             raise ArgumentError("a checkpoint's interval is beyond float64: it must be finite, in seconds") from None
         if not isinstance(path, str) or "\0" in path:
             raise ArgumentError(f"a checkpoint's path must be a str without null characters, got {path!r}")
+        try:
+            os.fsencode(path)
+        except UnicodeEncodeError:
+            raise ArgumentError(f"a checkpoint's path has characters that no file's name has: {path!r}") from None
         if not 0 <= interval < math.inf:
             raise ArgumentError(f"a checkpoint's interval must be finite and not negative, got {self.interval}")
 

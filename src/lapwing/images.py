@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from lapwing.atomic import atomic_writer
 from lapwing.costs import PointCost, squared_euclidean
-from lapwing.errors import ArgumentError, MissingPackageError
+from lapwing.errors import ArgumentError, DtypeError, MissingPackageError
 
 # Colours lie in [0, 1]; a picture's width is 1 long. At 0.35 a pixel crosses the whole picture for the price of about a
 # third of the way from black to white in one channel: colours decide, position orders what is alike.
@@ -44,6 +44,8 @@ def read_pair(first: str | os.PathLike[str], second: str | os.PathLike[str], siz
     OSError
         If a file cannot be read.
     """
+    if not isinstance(size, (int, np.integer)):
+        raise DtypeError(f"size must be a whole number of pixels, got {size!r}")
     if size < 1:
         raise ArgumentError(f"size must be at least 1 pixel, got {size}")
     pictures = [_read(path) for path in (first, second)]
@@ -58,8 +60,13 @@ def pixels(picture: Picture, colour: float = 1.0, position: float = POSITION_WEI
     """A picture's pixels as points, (height * width, 5): colours and places, each times its weight.
 
     Places are the pixels' centres (x, y), row by row of the picture, with the picture's width as the unit.
+
+    Raises
+    ------
+    ArgumentError
+        If it is no array of shape (height, width, 3).
     """
-    height, width = picture.shape[:2]
+    height, width = _check_picture(picture).shape[:2]
     return np.hstack([colour * picture.reshape(-1, 3), position * places(height, width)]).astype(np.float32)
 
 
@@ -75,8 +82,16 @@ def pixel_costs(source: Picture, target: Picture, colour: float = 1.0, position:
 
 
 def rearranged(source: Picture, row_to_col: NDArray[np.int64]) -> Picture:
-    """The source's pixels, each moved to its place: a picture of the same size."""
-    moved = np.empty_like(source.reshape(-1, 3))
+    """The source's pixels, each moved to its place: a picture of the same size.
+
+    Raises
+    ------
+    ArgumentError
+        If the places are not those of all pixels, each once.
+    """
+    moved = np.empty_like(_check_picture(source).reshape(-1, 3))
+    if not np.array_equal(np.sort(row_to_col), np.arange(len(moved))):
+        raise ArgumentError(f"row_to_col must have each of the places 0 to {len(moved) - 1} once: solve without gaps")
     moved[row_to_col] = source.reshape(-1, 3)
     return moved.reshape(source.shape)
 
@@ -108,13 +123,24 @@ def check_name(path: str | os.PathLike[str]) -> str:
     """
     image = _pillow("Image")
     image.init()
+    if "\0" in os.fspath(path):
+        raise ArgumentError(f"{path!r} is no path: it has null characters")
     form = image.EXTENSION.get(os.path.splitext(os.fspath(path))[1].lower())
     if form is None or form not in image.SAVE:
         raise ArgumentError(f"{path} cannot be written as a picture: its ending names no format; name it .png")
     return str(form)
 
 
+def _check_picture(picture: Any) -> Picture:
+    if getattr(picture, "ndim", None) != 3 or picture.shape[2] != 3:
+        raise ArgumentError(f"a picture must have shape (height, width, 3), got {np.shape(picture)}")
+    checked: Picture = picture
+    return checked
+
+
 def _read(path: str | os.PathLike[str]) -> Any:
+    if not isinstance(path, (str, os.PathLike)):
+        raise DtypeError(f"a picture must be the path of a file, got {type(path).__name__}")
     image, ops = _pillow("Image"), _pillow("ImageOps")
     try:
         with warnings.catch_warnings(action="ignore"), image.open(path) as picture:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from lapwing._core import ABSENT, MOST_DUAL_PARTS
 from lapwing.costs.base import MAX_LINES, CostArray, CostSource
 from lapwing.costs.dense import DenseCost, is_readable, row_blocks
-from lapwing.costs.dtypes import as_array, in_native_order, with_core_dtype, without_mask
+from lapwing.costs.dtypes import as_array, as_numbers, in_native_order, with_core_dtype
 from lapwing.costs.mapped import check_mapped
 from lapwing.costs.rows import as_bytes
 from lapwing.costs.sparse import (
@@ -220,7 +220,7 @@ def make_stack(
 
 def check_counts(given: Any, size: int, most: int, name: str) -> NDArray[np.int64]:
     """The rows or columns of each of `size` problems, from 0 to `most`."""
-    counts = np.asarray(without_mask(given, name))
+    counts = as_numbers(given, name)
     if counts.shape != (size,):
         raise ArgumentError(f"{name} must be of shape ({size},), one for each problem, got {counts.shape}")
     if counts.dtype.kind not in "iu" and counts.size:
@@ -316,7 +316,7 @@ def check_threads(threads: SupportsIndex | None) -> int | None:
         return None
     try:
         count = threads.__index__()
-    except AttributeError:
+    except (AttributeError, TypeError):
         raise DtypeError(f"threads must be a whole number, got {threads!r}") from None
     if count < 1:
         raise ArgumentError(f"threads must be at least 1, got {count}; leave it out to use all processors")
@@ -381,7 +381,7 @@ def check_duals(u: Any, v: Any, shape: tuple[int, int], name: str) -> tuple[NDAr
     """A pair of finite dual vectors, each as float64 or int64."""
     checked = []
     for given, letter, size in ((u, "u", shape[0]), (v, "v", shape[1])):
-        values = as_array(without_mask(given, f"{name}: {letter}"), f"{name}: {letter}")
+        values = as_numbers(given, f"{name}: {letter}")
         if values.dtype.kind not in "biuf":
             raise DtypeError(f"{name}: {letter} must be real numbers, got dtype {values.dtype}")
         if values.shape != (size,):
@@ -464,7 +464,7 @@ def largest_magnitude(values: NDArray[Any]) -> int | float:
 
 def check_row_to_col(row_to_col: Any, rows: int) -> NDArray[np.int64]:
     """An assignment as int64; whether it is a matching is for the certificate to say."""
-    values = np.asarray(without_mask(row_to_col, "row_to_col"))
+    values = as_numbers(row_to_col, "row_to_col")
     if values.dtype.kind not in "iu" and values.size:
         raise DtypeError(f"row_to_col must be integers, got dtype {values.dtype}")
     if values.shape != (rows,):

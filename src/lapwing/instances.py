@@ -88,7 +88,10 @@ def generate(
     ArgumentError
         An unknown class, a size or seed out of range, or a dtype that cannot hold the costs.
     """
+    _parse(cls, n)
     width = n if cols is None else cols
+    if not isinstance(width, (int, np.integer)):
+        raise ArgumentError(f"cols must be an integer, got {width!r}")
     if n < 0 or width < 0:
         raise ArgumentError(f"an instance cannot have {n} x {width} costs; give sizes of at least 0")
     return block(cls, n, seed, np.arange(n), np.arange(width), cols=width, dtype=dtype)

@@ -27,7 +27,7 @@ from lapwing.costs.streamed import streamed_if_large
 from lapwing.errors import ArgumentError
 from lapwing.inputs import as_plain_array
 from lapwing.matched import library_of
-from lapwing.tensors import is_tensor
+from lapwing.tensors import is_host_tensor, is_tensor, read_tensor
 
 
 class InvalidPairs:
@@ -89,6 +89,8 @@ def without_invalid(cost: Any, maximize: bool, limit: int | None = None) -> Any:
     forbidden = -math.inf if maximize else math.inf
     if isinstance(cost, CostSource) or is_sparse(cost):
         return _source_without(cost, forbidden)
+    if is_host_tensor(cost):
+        read_tensor(cost, "cost")  # refuses what is no plain array of numbers
     if is_gpu_array(cost) or is_tensor(cost):
         return _in_its_library(cost, forbidden)
     cost = streamed_if_large(cost, limit)

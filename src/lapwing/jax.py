@@ -12,13 +12,15 @@ become numbers of JAX's own width afterwards.
 
 from __future__ import annotations
 
+import math
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from lapwing.api import solve_batch as solve_on_cpu
-from lapwing.errors import ArgumentError, DtypeError, MissingPackageError
+from lapwing.costs.dtypes import core_dtype
+from lapwing.errors import ArgumentError, DtypeError, MissingPackageError, RangeError
 from lapwing.matched import matched_pairs
 from lapwing.prices import of_rows_and_columns
 
@@ -35,6 +37,8 @@ except ImportError:  # an old JAX
 
 __all__ = ["BatchAnswer", "linear_sum_assignment", "solve_batch"]
 
+_TOO_LARGE = 3  # status of sums out of range
+
 
 class BatchAnswer(NamedTuple):
     """The answers to a batch, arrays of JAX; a problem without an answer has -1, and NaN or 0.
@@ -46,7 +50,7 @@ class BatchAnswer(NamedTuple):
     objective : (B,) of JAX's default float type, or integer type for integer costs
     status : (B,) int32
         0 solved; else as `lapwing.BatchResult` has it. On a GPU 5 if rounding may hide a better assignment, and 3 for
-        sums out of range.
+        sums out of range; anywhere 3 for an objective that JAX's integer type cannot hold.
     """
 
     row_to_col: Any
@@ -102,6 +106,7 @@ def solve_batch(costs: Any, *, maximize: bool = False, unmatched_cost: Any = Non
         If costs are integers and prices are not.
     """
     costs = jax.lax.stop_gradient(jnp.asarray(costs))
+    core_dtype(np.dtype(costs.dtype))  # refuses others
     if costs.ndim != 3:
         raise ArgumentError(f"costs must be (B, m, n), got shape {costs.shape}")
     prices = zip(of_rows_and_columns(unmatched_cost), (costs.shape[:2], costs.shape[::2]), strict=True)
@@ -119,6 +124,8 @@ def _prices(given: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     prices = jax.lax.stop_gradient(jnp.asarray(given))
     if jnp.issubdtype(prices.dtype, jnp.floating) and not jnp.issubdtype(dtype, jnp.floating):
         raise DtypeError(f"unmatched_cost is {prices.dtype}, but costs are {dtype}: pass both as floats")
+    if isinstance(given, (int, float, np.ndarray)) and np.isnan(given).any():  # of others no number is known here
+        raise ArgumentError("unmatched_cost has a NaN: use a finite number, or +-inf if a row must be matched")
     return jnp.broadcast_to(prices, shape)
 
 
@@ -145,15 +152,21 @@ class _Solver(NamedTuple):
         count, rows, _ = costs.shape
 
         def solve(costs: Any, *prices: Any) -> tuple[Any, ...]:
-            stack = np.asarray(costs)
-            lead = stack.shape[:-2]
-            given = _unmatched_cost([np.asarray(each).reshape(-1, each.shape[-1]) for each in prices])
-            stack = stack.reshape(-1, *stack.shape[-2:])
-            found = solve_on_cpu(stack, maximize=self.maximize, unmatched_cost=given, check=False)
+            lead, shape = costs.shape[:-2], costs.shape[-2:]
+            size = math.prod(lead)
+            given = _unmatched_cost([np.asarray(each).reshape(size, each.shape[-1]) for each in prices])
+            stack = np.asarray(costs).reshape(size, *shape)
+            try:
+                found = solve_on_cpu(stack, maximize=self.maximize, unmatched_cost=given, check=False)
+                row_to_col, objective, status = found.row_to_col, found.objective, found.status
+            except RangeError:  # an integer beyond int64
+                row_to_col, objective = np.full((size, shape[0]), -1), np.zeros(size, np.int64)
+                status = np.full(size, _TOO_LARGE, np.int32)
+            fits = (objective.astype(self.number) == objective) | (objective.dtype.kind == "f")
             return (
-                found.row_to_col.reshape(*lead, stack.shape[1]).astype(self.index),
-                found.objective.reshape(lead).astype(self.number),
-                found.status.reshape(lead),
+                row_to_col.reshape(*lead, shape[0]).astype(self.index),
+                np.where(fits, objective, 0).astype(self.number).reshape(lead),
+                np.where(fits, status, _TOO_LARGE).astype(np.int32).reshape(lead),
             )
 
         shapes = (
@@ -180,8 +193,14 @@ class _Solver(NamedTuple):
         arguments = [_widened(costs), *(words_of(each.astype(self.number)) for each in prices)]
         row_to_col, objective, status = buffer_callback(solve, words, vmap_method="broadcast_all")(*arguments)
         is_float = jnp.issubdtype(self.number, jnp.floating)
-        decoded = float_of_words(objective, self.number) if is_float else integer_of_words(objective, self.number)
-        return integer_of_words(row_to_col, self.index), decoded, status
+        if is_float:
+            return integer_of_words(row_to_col, self.index), float_of_words(objective, self.number), status
+        decoded, fits = integer_of_words(objective, self.number), words_fit(objective, self.number)
+        return (
+            integer_of_words(row_to_col, self.index),
+            jnp.where(fits, decoded, 0),
+            jnp.where(fits, status, _TOO_LARGE),
+        )
 
 
 def _unmatched_cost(prices: list[Any]) -> Any:
@@ -215,6 +234,12 @@ def integer_of_words(words: Any, dtype: Any) -> Any:
     if np.dtype(dtype).itemsize == 8:
         return jax.lax.bitcast_convert_type(words, dtype)
     return jax.lax.bitcast_convert_type(words[..., 0], dtype)
+
+
+def words_fit(words: Any, dtype: Any) -> Any:
+    """(...,) whether an int64 of two words is one of `dtype`."""
+    low, high = (jax.lax.bitcast_convert_type(words[..., k], jnp.int32) for k in range(2))
+    return (np.dtype(dtype).itemsize == 8) | (high == low >> 31)
 
 
 def float_of_words(words: Any, dtype: Any) -> Any:

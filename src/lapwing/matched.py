@@ -34,7 +34,8 @@ def matched_costs(costs: Any, row_to_col: Any) -> Any:
     free = row_to_col < 0
     cols = library.where(free, 0, row_to_col)
     if library.__name__ == "torch":
-        return costs.gather(-1, cols.unsqueeze(-1)).squeeze(-1).masked_fill(free, 0)
+        matched = costs.gather(-1, cols.unsqueeze(-1)).squeeze(-1)
+        return library.where(free, matched.new_zeros(()), matched)
     return library.where(free, 0, library.take_along_axis(costs, cols[..., None], -1)[..., 0])
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from lapwing._core import ABSENT
 from lapwing.costs.base import CostArray
-from lapwing.costs.dtypes import as_array
+from lapwing.costs.dtypes import as_numbers
 from lapwing.costs.sparse import exact_floats
 from lapwing.errors import ArgumentError, DtypeError, RangeError
 
@@ -82,7 +82,7 @@ def _seen_as_prices(given: Any, rows: int, maximize: bool, of: str) -> NDArray[A
 def without_masked_prices(given: Any, maximize: bool) -> NDArray[Any]:
     """An array of prices; a masked one is absent, as the price of a row that must be matched."""
     if not (isinstance(given, np.ma.MaskedArray) and np.ma.is_masked(given)) or given.dtype.kind not in "biuf":
-        return as_array(given, "unmatched_cost")
+        return as_numbers(given, "unmatched_cost")
     mask, data = np.ma.getmaskarray(given), np.asarray(given.data)
     shown = exact_floats(np.where(mask, data.dtype.type(0), data), np.dtype(np.float64))
     return np.where(mask, -math.inf if maximize else math.inf, shown)
@@ -106,7 +106,7 @@ def _whole_prices(prices: NDArray[Any]) -> NDArray[Any] | None:
     """Prices as int64, +-`ABSENT` for infinities; None if there are fractions among them."""
     if prices.dtype.kind == "i":
         if prices.size and max(-int(prices.min()), int(prices.max())) >= ABSENT:
-            worst = int(prices[np.abs(prices // 2).argmax()])
+            worst = int(prices.flat[np.abs(prices // 2).argmax()])
             raise RangeError(
                 f"unmatched_cost {worst} leaves no room for exact int64 sums; use +-inf to forbid staying free"
             )

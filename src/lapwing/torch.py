@@ -53,7 +53,8 @@ def assignment_cost(
 
     Returns
     -------
-    Scalar or (B,) tensor of the costs' dtype
+    Scalar or (B,) tensor
+        Of the costs' dtype if they are floats; int64 of integers, and float64 if their prices are floats.
 
     Raises
     ------
@@ -65,17 +66,20 @@ def assignment_cost(
         raise DtypeError(f"costs must be a tensor of PyTorch, got {type(costs).__name__}: pass torch.as_tensor(costs)")
     if costs.ndim not in (2, 3):
         raise ArgumentError(f"costs must be (m, n) or (B, m, n), got shape {tuple(costs.shape)}")
+    if costs.layout != torch.strided:
+        raise DtypeError(f"costs have layout {costs.layout}: pass costs.to_dense()")
     stack = costs if costs.ndim == 3 else costs.unsqueeze(0)
     of_rows, of_cols = of_rows_and_columns(unmatched_cost)
     prices = _detached(of_rows) if of_cols is None else (_detached(of_rows), _detached(of_cols))
     counts = {"row_counts": row_counts, "col_counts": col_counts}
     answer: Any = solve_batch(stack, maximize=maximize, unmatched_cost=prices, **counts, check=check)
-    total = matched_costs(stack, answer.row_to_col).sum(-1, dtype=costs.dtype)
+    dtype = _dtype_of_sums(costs, [each for each in (of_rows, of_cols) if each is not None])
+    total = matched_costs(stack, answer.row_to_col).sum(-1, dtype=dtype)
     if of_rows is not None:
-        total = total + _of_free_lines(stack, answer.row_to_col, of_rows, row_counts)
+        total = total + _of_free_lines(answer.row_to_col, of_rows, row_counts, total)
     if of_cols is not None:
-        total = total + _of_free_lines(stack, answer.col_to_row, of_cols, col_counts)
-    if costs.dtype.is_floating_point:
+        total = total + _of_free_lines(answer.col_to_row, of_cols, col_counts, total)
+    if dtype.is_floating_point:
         has_answer = (answer.status == 0) | (answer.status == 5)  # 5: optimal but for rounding
         total = torch.where(has_answer, total, math.nan)
     return total if costs.ndim == 3 else total[0]
@@ -85,11 +89,18 @@ def _detached(given: Any) -> Any:
     return given.detach() if is_tensor(given) else given
 
 
-def _of_free_lines(stack: Any, partners: Any, given: Any, counts: Any) -> Any:
-    """(B,) what the free rows of each problem cost, or its free columns."""
+def _dtype_of_sums(costs: Any, prices: list[Any]) -> Any:
+    if costs.dtype.is_floating_point:
+        return costs.dtype
+    has_floats = any(torch.as_tensor(each).is_floating_point() for each in prices)
+    return torch.float64 if has_floats else torch.int64
+
+
+def _of_free_lines(partners: Any, given: Any, counts: Any, total: Any) -> Any:
+    """(B,) what the free rows of each problem cost, or its free columns, in the dtype of `total`."""
     free = partners < 0
     if counts is not None:
-        lines = torch.arange(partners.shape[1], device=stack.device)
-        free = free & (lines < torch.as_tensor(counts, device=stack.device).unsqueeze(-1))
-    prices = torch.as_tensor(given, dtype=stack.dtype, device=stack.device)
-    return torch.where(free, prices, torch.zeros_like(prices)).sum(-1, dtype=stack.dtype)
+        lines = torch.arange(partners.shape[1], device=total.device)
+        free = free & (lines < torch.as_tensor(counts, device=total.device).unsqueeze(-1))
+    prices = torch.as_tensor(given, dtype=total.dtype, device=total.device)
+    return torch.where(free, prices, torch.zeros_like(prices)).sum(-1, dtype=total.dtype)

@@ -128,3 +128,11 @@ def test_answers_carry_names_and_costs(tmp_path):
     assert answer["row_ids"] == ["a", "b,c", "d"] and answer["pair_costs"] == [1.0, 1.25]
     files.write(tmp_path / "a.npz", result, ids=ids)
     assert np.load(tmp_path / "a.npz")["col_ids"].tolist() == ["x", "y"]
+
+
+def test_columns_of_one_name(tmp_path):
+    path = tmp_path / "points.csv"
+    path.write_text("x,y,x\n1,2,3\n")
+    with pytest.raises(FileFormatError, match="several columns 'x'"):
+        files.read_points(path, ["x", "y"])
+    assert files.read_points(path, ["y"]).points.tolist() == [[2.0]]

@@ -120,6 +120,24 @@ def nullable_values(given: Any, name: str) -> CostArray:
     return floats
 
 
+def as_numbers(given: Any, name: str) -> CostArray:
+    """`as_array` of an argument beside the costs.
+
+    Raises
+    ------
+    ArgumentError
+        If it is no array of one shape, has masked entries, or is not in the host's memory.
+    RangeError
+        If there is an integer that no dtype of all these numbers holds.
+    """
+    try:
+        return as_array(without_mask(given, name), name)
+    except LapwingError:
+        raise
+    except (TypeError, ValueError, RuntimeError) as error:  # ragged lists; tensors without numbers
+        raise ArgumentError(f"{name} is no array of numbers in the host's memory: {error}") from None
+
+
 def without_mask(given: Any, name: str) -> Any:
     """`given`, unless some of its entries are masked: what lies below a mask is no number.
 

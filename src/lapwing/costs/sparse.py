@@ -20,7 +20,7 @@ from lapwing import _core
 from lapwing._core import ABSENT
 from lapwing.costs.base import DENSE_LIMIT_BYTES, MAX_LINES, CostArray, CostSource, Tier, identity_step
 from lapwing.costs.dense import FilledCost, row_blocks
-from lapwing.costs.dtypes import EXACT_FLOAT64, check_kind, with_core_dtype, without_mask
+from lapwing.costs.dtypes import EXACT_FLOAT64, as_numbers, check_kind, with_core_dtype
 from lapwing.errors import ArgumentError, DtypeError, RangeError
 from lapwing.tensors import is_tensor
 
@@ -301,7 +301,7 @@ def check_shape(shape: Any) -> tuple[int, int]:
 
 
 def _as_integers(given: Any, name: str) -> NDArray[Any]:
-    array = np.asarray(without_mask(given, name))
+    array = as_numbers(given, name)
     if array.ndim != 1:
         raise ArgumentError(f"{name} must be 1-D, got shape {array.shape}")
     if array.dtype.kind not in "iu" and array.size:
@@ -322,7 +322,7 @@ def as_indices(given: Any, size: int, what: str) -> NDArray[np.int32]:
 
 
 def _as_costs(given: Any) -> CostArray:
-    array = np.asarray(without_mask(given, "data"))
+    array = as_numbers(given, "data")
     if array.ndim != 1:
         raise ArgumentError(f"data must be 1-D, got shape {array.shape}")
     array = with_core_dtype(array)

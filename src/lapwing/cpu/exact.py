@@ -78,7 +78,7 @@ def solve_proven(
         answer, certificate = _solved_wide(problem, plan, control._replace(time_limit=left))
         if not math.isfinite(certificate.primal):  # the optimum itself is out of range
             raise
-        return answer, certificate if certify else None
+        return answer, _with_a_bound(certificate) if certify else None
     answer.statistics["solve_seconds"] = solved = time.perf_counter() - began
     if (
         answer.status == "time_limit" and not np.isfinite(answer.u).all()
@@ -95,7 +95,16 @@ def solve_proven(
         remaining = control.time_limit - (time.perf_counter() - began)
         answer, certificate = repaired(problem, plan, answer, certificate, remaining, control.hook)
     answer.statistics["certify_seconds"] = time.perf_counter() - began - solved
-    return answer, certificate if certify else None
+    if not certify:
+        return answer, None
+    return answer, _with_a_bound(certificate) if answer.status == "optimal" else certificate
+
+
+def _with_a_bound(certificate: Certificate) -> Certificate:
+    """The certificate of an optimum, if it proves anything: duals may be out of range where the costs are not."""
+    if math.isinf(certificate.bound):
+        raise RangeError(NO_PROOF)
+    return certificate
 
 
 def _show_answer(hook: Hook, problem: Problem, answer: Answer) -> None:
@@ -215,6 +224,7 @@ def prove_in_batch(
         one = answer[b]
         certificate = prove(problem, one.row_to_col, one.u, one.v, plan.threads)
         if is_proven(problem, one, certificate):
+            answer.objective[b] = certificate.primal  # rounded once
             return certificate
     try:
         better, proof = solve_proven(problem, plan)
@@ -431,11 +441,7 @@ def _solved_wide(problem: Problem, plan: Plan, control: Control) -> tuple[Answer
     answer = _solved(problem, plan, None, math.inf, 0.0, control.time_limit, control.hook)
     if answer is None:
         raise RangeError("the time limit ended the solve of costs that are too large for sums in float64")
-    certificate = prove(problem, answer.row_to_col, *answer.proving_duals, plan.threads, control.hook)
-    is_finite = math.isfinite(certificate.primal)
-    if is_finite and (certificate.fault is not None or not is_proven(problem, answer, certificate)):
-        raise RangeError(NO_PROOF)
-    return answer, certificate
+    return answer, prove(problem, answer.row_to_col, *answer.proving_duals, plan.threads, control.hook)
 
 
 def _solved(

@@ -211,6 +211,6 @@ def _kind_of_prices(shard: Shard) -> str:
     return "rows" if shard.prices_of_cols is None else "rows and columns"
 
 
-def _digest(values: Any) -> int | None:
-    """A checksum that shows whether a vector is the same on all ranks."""
-    return None if values is None else zlib.crc32(np.ascontiguousarray(values).tobytes())
+def _digest(values: Any) -> str | None:
+    """What shows whether a vector is the same on all ranks."""
+    return None if values is None else f"checksum {zlib.crc32(np.ascontiguousarray(values).tobytes()):08x}"

@@ -177,6 +177,8 @@ def _parquet(path: Path) -> Iterator[Any]:
 def _place(path: Path, names: Sequence[str], name: str) -> int:
     if name not in names:
         raise FileFormatError(path, f"has no column {name!r}; its columns are {', '.join(names)}", 1)
+    if list(names).count(name) > 1:
+        raise FileFormatError(path, f"has several columns {name!r}; rename all but one", 1)
     return list(names).index(name)
 
 

@@ -22,63 +22,26 @@ inline bool is_valid_dual(std::int64_t) { return true; }
 inline bool is_fast(double) { return true; }
 inline bool is_fast(std::int64_t x) { return x <= kSafeDual && x >= -kSafeDual; }
 
-// Numbers so large that sums of some of them may overflow: 2^-8 of each, and their result back, rounded up.
-class ScaledDown {
-  public:
-    double operator()(double x) {
-        const double y = x * kFactor;
-        is_exact_ = is_exact_ && y / kFactor == x;
-        return y;
-    }
-    // What small numbers lost is below the least number, each.
-    double back(double x, double count) const {
-        if (!is_exact_) x = std::nextafter(std::max(x, 0.0) + count * kLeast, kInfinity<double>);
-        return x / kFactor;
-    }
-
-  private:
-    static constexpr double kFactor = 0x1p-8, kLeast = std::numeric_limits<double>::denorm_min();
-    bool is_exact_ = true;
-};
-
-// max(0, a + b - c), rounded up; infinity for NaN and on overflow. Two error-free additions leave three terms; two more
-// leave `sum` with the sign of the exact value, and an error below its last bit. Allocates nothing: runs in helpers.
-inline double excess(double c, double a, double b) {
-    const TwoSum first(a, -c);
-    const TwoSum second(first.sum, b);
-    if (!std::isfinite(second.sum) || !std::isfinite(first.error) || !std::isfinite(second.error)) {
-        if (!std::isfinite(c) || !std::isfinite(a) || !std::isfinite(b))
-            return second.sum == -kInfinity<double> ? 0 : kInfinity<double>;
-        ScaledDown small;
-        const double low_c = small(c), low_a = small(a), low_b = small(b);
-        return small.back(excess(low_c, low_a, low_b), 3);
-    }
-    const TwoSum low(first.error, second.error);
-    const TwoSum high(second.sum, low.sum);
-    const TwoSum rest(high.error, low.error);
-    const TwoSum all(high.sum, rest.sum);
-    const bool is_more = all.error > 0 || rest.error > 0;
-    return std::max(0.0, is_more ? std::nextafter(all.sum, kInfinity<double>) : all.sum);
-}
-// kInfinity if it is more.
-inline std::int64_t excess(std::int64_t c, std::int64_t a, std::int64_t b) {
-    return static_cast<std::int64_t>(std::clamp<Int128>(Int128{a} + b - c, 0, kInfinity<std::int64_t>));
-}
-
-// The same of the sums of `parts` doubles at a and b, a stride apart each; exact, rounded up once. Allocates nothing.
+// max(0, a + b - c), rounded up once, of the sums of `parts` doubles at a and b, a stride apart each; infinity for NaN and
+// on overflow. Where a sum of some of the numbers may overflow, 2^-8 of each is added, and apart what that loses of the
+// smallest numbers. Allocates nothing: runs in helpers.
 inline double excess_of_parts(double c, const double* a, std::size_t a_stride, const double* b, std::size_t b_stride,
                               int parts) {
     if (c == kInfinity<double>) return 0;
-    constexpr double kLarge = 0x1p1020;
+    constexpr double kLarge = 0x1p1020, kScale = 0x1p8;
     bool is_large = std::fabs(c) > kLarge;
     for (int k = 0; k < parts; ++k)
         is_large = is_large || std::fabs(a[static_cast<std::size_t>(k) * a_stride]) > kLarge ||
                    std::fabs(b[static_cast<std::size_t>(k) * b_stride]) > kLarge;
-    ScaledDown small;
     double kept[2 * kMostDualParts + 2];  // non-overlapping, of increasing magnitude, as in ExactSum
+    double lost = 0;
     int count = 0;
     const auto add = [&](double x) {
-        if (is_large) x = small(x);
+        if (is_large) {
+            const double given = x;
+            x /= kScale;
+            lost += given - x * kScale;
+        }
         int last = 0;
         for (int k = 0; k < count; ++k) {
             const TwoSum s(x, kept[k]);
@@ -100,8 +63,30 @@ inline double excess_of_parts(double c, const double* a, std::size_t a_stride, c
         rest = s.error;
     }
     if (!std::isfinite(sum)) return sum == -kInfinity<double> ? 0 : kInfinity<double>;
-    const double amount = std::max(0.0, rest > 0 ? std::nextafter(sum, kInfinity<double>) : sum);
-    return is_large ? small.back(amount, 2 * parts + 1) : amount;
+    if (is_large) sum *= kScale;
+    if (!std::isfinite(sum)) return sum < 0 ? 0 : sum;
+    const TwoSum all(sum, lost);  // where something is lost that counts, the sum has no rest
+    const bool is_more = all.error > 0 || rest > 0;
+    return std::max(0.0, is_more ? std::nextafter(all.sum, kInfinity<double>) : all.sum);
+}
+
+// The same of two doubles. Two error-free additions leave three terms; two more leave `sum` with the sign of the exact
+// value, and an error below its last bit.
+inline double excess(double c, double a, double b) {
+    const TwoSum first(a, -c);
+    const TwoSum second(first.sum, b);
+    if (!std::isfinite(second.sum) || !std::isfinite(first.error) || !std::isfinite(second.error))
+        return excess_of_parts(c, &a, 0, &b, 0, 1);
+    const TwoSum low(first.error, second.error);
+    const TwoSum high(second.sum, low.sum);
+    const TwoSum rest(high.error, low.error);
+    const TwoSum all(high.sum, rest.sum);
+    const bool is_more = all.error > 0 || rest.error > 0;
+    return std::max(0.0, is_more ? std::nextafter(all.sum, kInfinity<double>) : all.sum);
+}
+// kInfinity if it is more.
+inline std::int64_t excess(std::int64_t c, std::int64_t a, std::int64_t b) {
+    return static_cast<std::int64_t>(std::clamp<Int128>(Int128{a} + b - c, 0, kInfinity<std::int64_t>));
 }
 
 // Whether c - a - b >= 0 is certain; cheap, and true of tight pairs (certificate_is_certain).

@@ -287,11 +287,11 @@ class AnyArray:
 
     def view(self, array: Any) -> GpuArray:
         interface = getattr(array, "__cuda_array_interface__", None)
-        stream = (interface or {}).get("stream") or LEGACY_STREAM
+        stream = (interface.get("stream") if isinstance(interface, dict) else None) or LEGACY_STREAM
         try:
             view = toolkit.core().utils.StridedMemoryView.from_any_interface(array, stream_ptr=stream)
             dtype = view.dtype.name
-        except (BufferError, RuntimeError, TypeError, ValueError, NotImplementedError) as error:
+        except (AttributeError, BufferError, RuntimeError, TypeError, ValueError, NotImplementedError) as error:
             raise ArgumentError(
                 f"cost of type {type(array).__name__} cannot be viewed ({error}); copy it to one GPU, or to the host"
             ) from error
