@@ -22,9 +22,9 @@ inline bool is_valid_dual(std::int64_t) { return true; }
 inline bool is_fast(double) { return true; }
 inline bool is_fast(std::int64_t x) { return x <= kSafeDual && x >= -kSafeDual; }
 
-// max(0, a + b - c), rounded up once, of the sums of `parts` doubles at a and b, a stride apart each; infinity for NaN and
-// on overflow. Where a sum of some of the numbers may overflow, 2^-8 of each is added, and apart what that loses of the
-// smallest numbers. Allocates nothing: runs in helpers.
+// max(0, a + b - c), rounded up once, of the sums of `parts` doubles at a and b, a stride apart each; infinity for NaN
+// and on overflow. Where a sum of some of the numbers may overflow, 2^-8 of each is added, and apart what that loses of
+// the smallest numbers. Allocates nothing: runs in helpers.
 inline double excess_of_parts(double c, const double* a, std::size_t a_stride, const double* b, std::size_t b_stride,
                               int parts) {
     if (c == kInfinity<double>) return 0;
