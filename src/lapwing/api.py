@@ -420,6 +420,8 @@ def _linear_sum_assignment(cost_matrix: Any, maximize: bool = False) -> tuple[In
     """The fallback of the compiled function for every argument that is not small, plain and valid."""
     dimensions = len(np.shape(cost_matrix))
     if dimensions != 2:
+        if not dimensions:
+            np.asarray(cost_matrix, np.float64)  # with NumPy's error, if it is no number, as SciPy
         raise ValueError(f"expected a matrix (2-D array), got a {dimensions} array")
     try:
         try:

@@ -27,7 +27,7 @@ def solve_small(cost: Any, maximize: bool, unmatched_cost: Any, certify: bool, t
     if unmatched_cost is not None and type(unmatched_cost) not in (float, int):
         return None
     try:
-        raw = _core.solve_proven(cost, maximize, unmatched_cost)
+        raw = _core.solve_proven(cost, maximize, unmatched_cost, certify)
     except TypeError:  # a price beyond a double
         return None
     if raw is None:
@@ -35,7 +35,7 @@ def solve_small(cost: Any, maximize: bool, unmatched_cost: Any, certify: bool, t
     row_to_col, row_ind, col_ind, u, v, exact, primal, dual, below, gap, violation, row, col, bound, *rest = raw
     solving, proving, statistics = rest
     plan = _plan(cost.shape, cost.dtype, unmatched_cost is not None, cost.flags.c_contiguous, threads)
-    optimum_bound = lower_bound(dual, below, violation, exact, cost.shape)
+    optimum_bound = lower_bound(dual, below, violation, exact, cost.shape) if certify else primal
     if maximize:
         primal, dual, optimum_bound = -primal, -dual, -optimum_bound
     statistics["solve_seconds"] = solving
