@@ -340,9 +340,39 @@ void test_large_integers() {
     constexpr auto most = std::numeric_limits<std::int64_t>::max(), least = std::numeric_limits<std::int64_t>::min();
     CHECK(single(big, big, 0).exact);
     CHECK(single(big, big - 1, 2).violation == 1);
-    CHECK(!single(most, most, 0).exact && single(most, most, 0).primal == kInfinity<std::int64_t>);
+    CHECK(single(most, most, 0).exact && single(most, most, 0).primal == most);
+    CHECK(single(most, most, most).dual == Int128{2} * most && single(most, most, most).gap == -Int128{most});
     CHECK(single(most, least, least).violation == 0);
     CHECK(single(least, most, most).violation == kInfinity<std::int64_t>);
+    CHECK(single(least, most, most).bound == kInfinity<std::int64_t>);
+    CHECK(single(most, most - 7, 0).bound == 7 && single(most, least, 0).bound == kInfinity<std::int64_t>);
+}
+
+// Sums of floats that would overflow on the way, beside the least numbers.
+void test_largest_floats() {
+    constexpr double large = 1.7e308, least = std::numeric_limits<double>::denorm_min();
+    const std::int64_t row_to_col = 0;
+    const auto violation = [&](double c, std::vector<double> u, std::vector<double> v) {
+        return certify<double>({{&c, 1, 1, 1, 1},
+                                false,
+                                nullptr,
+                                &row_to_col,
+                                u.data(),
+                                v.data(),
+                                nullptr,
+                                nullptr,
+                                false,
+                                static_cast<int>(u.size())},
+                               1)
+            .violation;
+    };
+    CHECK(violation(large, {-large}, {large}) == 0 && violation(-large, {large}, {-large}) == large);
+    CHECK(violation(-large, {large}, {large}) == kInf && violation(large, {-large}, {-large}) == 0);
+    CHECK(violation(-large, {large, least}, {-large, -large}) == least);
+    CHECK(violation(-large, {large, -least}, {-large, -large}) == 0);
+    CHECK(violation(-large, {large, 3 * least}, {-large, std::nextafter(-large, 0)}) ==
+          std::nextafter(large - std::nextafter(large, 0), kInf));
+    CHECK(violation(large, {large, large}, {-large, 0}) == 0 && violation(large, {large, large}, {0, 0}) == large);
 }
 
 // A pass that takes long can be stopped from the thread that called it. On no machine does this one end before the hook
@@ -395,6 +425,7 @@ int main() {
         for (const double scale : {1e3, 0x1p60, 0x1p61}) test_every_pair<std::int64_t>(scale, 0, rare);
     }
     test_large_integers();
+    test_largest_floats();
     test_interruption();
     return report();
 }

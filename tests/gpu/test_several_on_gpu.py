@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import lapwing as lw
+from lapwing.gpu.core import sharded_solver
 from lapwing.gpu.core.sharded_solver import ShardPart
 from lapwing.gpu.kinds import choose
 from lapwing.gpu.reference import sharded_ssp
@@ -104,6 +105,17 @@ def test_gpus_list_their_rows_again(dtype, maximize):
     result = lw.solve(cost, device=GPUS, maximize=maximize)
     assert result.certificate.complete and result.objective == one.objective
     assert result.statistics["listings"] > 1 and result.statistics["refreshes"] > 0
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32])
+def test_samples_in_shards(monkeypatch, dtype):
+    cost = (1e6 * costs("points", 9000)).astype(dtype)
+    one = lw.solve(cost, device="cuda")
+    monkeypatch.setattr(sharded_solver, "_SHARED_SAMPLE", 400)
+    for given in ({"cost": cost, "device": GPUS}, {"cost": lw.costs.sharded(on_the_gpus(cost))}):
+        result = lw.solve(**given)
+        assert result.certificate.complete and result.objective == one.objective
+        assert result.statistics["levels"] > 1
 
 
 def test_a_gpu_that_does_not_answer(monkeypatch):
