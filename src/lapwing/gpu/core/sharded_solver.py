@@ -24,7 +24,7 @@ from lapwing.gpu.core.solver import REPORT_SIZE, CoreSolve
 from lapwing.gpu.core.start import GROWTH, StartFinder, sample_bytes
 from lapwing.gpu.core.stratified import SampleLists, hashed, stratified
 from lapwing.gpu.costs.canonical import CanonicalMatrix
-from lapwing.gpu.costs.sharded import ORDER_WORDS, ORDERS, Shard, Shards
+from lapwing.gpu.costs.sharded import ORDERS, Shard, Shards
 from lapwing.gpu.costs.upload import Copier
 from lapwing.gpu.runtime.arrays import ITEM_BYTES, GpuArray, empty_array
 from lapwing.gpu.runtime.copies import fill_bytes, read, write
@@ -39,7 +39,6 @@ _THREADS = SHARDED_START.constants["THREADS"]
 _NO_KEY = 0xFF  # bytes of a key that no row has lowered
 _NO_MORE = 0xFF  # of an order that ends a service
 _WORD = 8  # bytes
-_ANSWER_WORDS = 2 * MOST_SHARDS + MOST_SHARDS // 2  # of struct Answers
 _SHARED_SAMPLE = 16384  # rows; a smaller sample is solved by the first GPU alone, since orders take longer than lists
 
 
@@ -166,10 +165,10 @@ class ShardedSolve(ShardPart):
                 prices = self._prices_on(shard.context, table)
                 here = replace(matrix, pointer=table.pointer, prices=prices)
                 self.others.append(ShardPart(shard.context, here, monitor, table, shard.rows))
-        sizes = {"reports": (max(len(self.others), 1) * REPORT_SIZE, "uint8"), "answers": (_ANSWER_WORDS, "int64")}
+        sizes = {"reports": (max(len(self.others), 1) * REPORT_SIZE, "uint8"), "answers": (2 * MOST_SHARDS, "int64")}
         self._joined = Workspace(context, sizes, array_template)
         self._orders = shards.tables[0].pointer + ORDERS * _WORD
-        fill_bytes(context, self._orders, 0, ORDER_WORDS * _WORD)  # another solve's are none of this one
+        fill_bytes(context, self._orders, 0, (MOST_SHARDS + 1) * _WORD)  # another solve's are none of this one
 
     def _prices_on(self, context: Context, table: GpuArray) -> int:
         rows, prices = self.matrix.rows, self.matrix.prices
@@ -184,7 +183,7 @@ class ShardedSolve(ShardPart):
         # The first prices of a square matrix suffice, or the solve soon ends: few rows are listed again.
         if self.listings == 1 and self.matrix.rows == self.matrix.cols and not self._sample:
             return super()._launch_solve(*arguments)
-        fill_bytes(self.context, self._joined["answers"], 0, _ANSWER_WORDS * _WORD)
+        fill_bytes(self.context, self._joined["answers"], 0, 2 * MOST_SHARDS * _WORD)
         for owner in self._owners:
             with owner.part.context:
                 fill_bytes(owner.part.context, owner.order, 0, _WORD)
@@ -203,8 +202,7 @@ class ShardedSolve(ShardPart):
         driver loads it when it is first launched, and that might wait for a search.
         """
         gpus = [part.context.info.ordinal for part in self.parts]
-        owners = []
-        orders, workspaces, prices = np.zeros((3, MOST_SHARDS), np.int64)
+        table, owners = np.zeros(MOST_SHARDS + 1, np.int64), []
         for k, part in enumerate(self.parts):
             if part is self or gpus.count(gpus[k]) > 1:
                 continue
@@ -213,14 +211,13 @@ class ShardedSolve(ShardPart):
                 fill_bytes(part.context, memory["order"], _NO_MORE, _WORD)
             owners.append(_Owner(part, memory, self._joined["answers"] + k * _WORD))
             self._serve(owners[-1])
-            orders[k], workspaces[k], prices[k] = memory["order"], part.state, part.v
-        answers = [self._joined["answers"] if owners else 0]
-        write(self.context, self._orders, np.concatenate([orders, workspaces, prices, answers]).astype(np.int64))
+            table[k], table[-1] = memory["order"], self._joined["answers"]
+        write(self.context, self._orders, table)
         return owners
 
     def _serve(self, owner: _Owner) -> None:
         with owner.part.context:
-            owner.part.serve(self.state, owner.order, owner.answer)
+            owner.part.serve(self.state, self.v, owner.order, owner.answer)
 
     @property
     def parts(self) -> list[ShardPart]:

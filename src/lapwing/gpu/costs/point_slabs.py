@@ -19,7 +19,7 @@ from lapwing.costs.points import PointCost
 from lapwing.gpu.costs.computed import ComputedCosts, block_of_lines, dims_of
 from lapwing.gpu.costs.host_rows import RECORD_HEAD, Ids, StreamLayout, even, record_bytes
 from lapwing.gpu.costs.points_matrix import write_lines
-from lapwing.gpu.costs.sharded import ORDER_WORDS, ORDERS, Shard, shard_table
+from lapwing.gpu.costs.sharded import Shard, shard_table
 from lapwing.gpu.runtime.arrays import ANY, ITEM_BYTES, GpuArray
 from lapwing.gpu.runtime.copies import begin_write, read, write
 from lapwing.gpu.runtime.device import Context
@@ -38,7 +38,7 @@ _SAMPLE_SHARE, _LEAST_SAMPLE, _MOST_SAMPLE = 4, 512, 65536  # rows of a sample: 
 _SAMPLE_ROOM = 4  # at most one part of so many of what is free
 _THREADS = 256
 _GATHERING = CORE_START.constants["THREADS"]
-_TABLE = ORDERS + ORDER_WORDS  # words of a slab's table
+_TABLE = 32  # words from a slab's table to the next
 
 
 @dataclass(frozen=True)
@@ -242,7 +242,8 @@ class PointSlabs:
                 context.info.ordinal, context.stream_handle, ANY,
             )  # fmt: skip
             shard = Shard(context, slab, view)
-            words[k] = shard_table([shard], shard, self.row_bytes, is_aligned=True)
+            table = shard_table([shard], shard, self.row_bytes, is_aligned=True)
+            words[k, : len(table)] = table
         write(context, self.memory["tables"], words.ravel())
         self.tables: list[int] = [self.memory["tables"] + 8 * _TABLE * k for k in range(len(self.slabs))]
 

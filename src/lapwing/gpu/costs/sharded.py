@@ -17,9 +17,8 @@ from lapwing.gpu.runtime.tuning import MOST_SHARDS
 
 _PACK = 16  # bytes that a thread loads at once
 _END = np.iinfo(np.int64).max
-#: The word of struct Costs::Data where what is of orders begins, and how many words that is.
+#: The word of struct Costs::Data where addresses of orders begin.
 ORDERS: Final = 3 + 2 * MOST_SHARDS
-ORDER_WORDS: Final = 3 * MOST_SHARDS + 1
 
 
 @dataclass(eq=False)
@@ -107,7 +106,7 @@ class Shards:
         """Tell every GPU where the rows are."""
         for part in self.parts:
             with part.context:
-                table = empty_array(part.context, (ORDERS + ORDER_WORDS,), "int64", part.matrix)
+                table = empty_array(part.context, (ORDERS + MOST_SHARDS + 1,), "int64", part.matrix)
                 write(part.context, table.pointer, shard_table(self.parts, part, self.row_bytes, self.is_aligned))
                 self.tables.append(table)
 
@@ -119,7 +118,7 @@ def shard_table(parts: Sequence[Shard], own: Shard, row_bytes: int, is_aligned: 
         begin = part.pointer if part is own else part.from_first  # no other than the first reads others' rows
         ends[k], origins[k] = part.rows.stop, begin - part.rows.start * row_bytes
     head = [own.rows.start, own.rows.stop, int(is_aligned)]
-    no_orders = np.zeros(ORDER_WORDS, np.int64)
+    no_orders = np.zeros(MOST_SHARDS + 1, np.int64)
     return np.concatenate([np.array(head, np.int64), ends, origins, no_orders])
 
 

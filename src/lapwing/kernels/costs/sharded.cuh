@@ -15,12 +15,10 @@ struct Costs {
         int64 aligned;                           // 0 unless all shards begin at 16-byte boundaries
         int64 end[most_shards];                  // the row after each shard's last, from shard 0 on
         const Cost* origin[most_shards];         // where row 0 would lie if the rows of this shard went on to it
-        // On the GPU that solves (core/lists/owners.cuh), of the GPU that has a shard: where orders go, null if there
-        // are none, and its workspace and prices.
+        // On the GPU that solves (core/lists/owners.cuh): where orders go to the GPU that has a shard, null if there
+        // are none; and its own words, or null: answers by shard, and the last order's turn by shard.
         uint64* orders[most_shards];
-        unsigned char* workspaces[most_shards];
-        Dual* prices[most_shards];
-        uint64* answers;  // null without orders: of the first GPU, struct Answers
+        uint64* answers;
     };
     const Data* data;
     int64 pitch;  // elements from row to row, in every shard
