@@ -341,3 +341,30 @@ def test_a_batch_has_the_objectives_of_its_certificates():
     costs = rng.random((40, 9, 9)) * 10.0 ** rng.integers(-200, 250, (40, 9, 9))
     batch = lw.solve_batch(costs, certify=True)
     assert batch.objective.tolist() == [each.primal for each in batch.certificates]
+
+
+def test_lists_of_sparse_problems_without_answers_keep_fractions():
+    half = lw.costs.edges([0, 1], [0, 0], [0.5, 0.25], (2, 2))
+    whole = lw.costs.edges([0, 1], [0, 1], [5, 2], (2, 2))
+    assert lw.solve_batch([half], infeasible="partial").objective.tolist() == [0.25]
+    batch = lw.solve_batch([half, half], infeasible="partial", certify=True)
+    assert batch.objective.tolist() == [each.primal for each in batch.certificates] == [0.25, 0.25]
+    assert np.isnan(lw.solve_batch([half], check=False).objective).tolist() == [True]
+    mixed = lw.solve_batch([np.ones((2, 2), int), half], check=False).objective
+    assert mixed[0] == 2 and np.isnan(mixed[1])
+    assert lw.solve_batch([whole, whole]).objective.dtype == np.int64
+
+
+def test_invalid_pairs_are_pickled():
+    costs = np.array([[[np.nan, 1], [1, 2]], [[1, 2], [3, np.nan]]])
+    for problems in (costs, list(costs)):
+        batch = lw.solve_batch(problems, invalid="forbid")
+        other = pickle.loads(pickle.dumps(batch))
+        assert repr(other.invalid_pairs) == repr(batch.invalid_pairs)
+
+
+@pytest.mark.parametrize("size", [10**26, 10**19])
+def test_instances_that_no_memory_holds(size):
+    for arguments in ((size, None), (0, size)):
+        with pytest.raises(lw.ArgumentError, match="no memory holds"):
+            lw.instances.generate("uniform", arguments[0], cols=arguments[1])

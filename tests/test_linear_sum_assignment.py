@@ -105,7 +105,6 @@ def test_the_same_errors(n, maximize):
         {1, 2},
         {1: 2},
         int,
-        iter([[1, 2], [3, 4]]),
         np.float64(3),
         np.zeros((2, 2, 2)),
         np.eye(3).astype(str),

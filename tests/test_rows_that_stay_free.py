@@ -1,5 +1,8 @@
 """Rows that may stay free, where every method has its turn: tall problems, ties at the price, equal lines, sums."""
 
+import itertools
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -113,3 +116,38 @@ def test_few_distinct_rows_are_counted_as_rows():
     result = lw.solve(cost, unmatched_cost=0.5)
     assert_optimal(result, cost, unmatched_cost=0.5)
     assert result.statistics["distinct_rows"] == 12
+
+
+@given(st.integers(0, 2**32), st.booleans(), st.booleans())
+def test_most_matches_where_lines_of_both_sides_must_be_matched(seed, maximize, whole):
+    rng = np.random.default_rng(seed)
+    m, n = rng.integers(1, 5, 2)
+    sign = -1 if maximize else 1
+    cost = sign * rng.integers(-1, 2, (m, n)).astype(int if whole else float)
+    sides = [np.where(rng.random(size) < 0.5, np.inf, rng.integers(-1, 2, size)) for size in (m, n)]
+    prices = tuple(sign * side for side in sides)
+    best = (math.inf, 0)
+    for chosen in itertools.product(range(-1, n), repeat=int(m)):
+        taken = [j for j in chosen if j >= 0]
+        if len(set(taken)) < len(taken):
+            continue
+        free_cols = [j for j in range(n) if j not in taken]
+        total = sum(sides[0][i] if j < 0 else sign * cost[i, j] for i, j in enumerate(chosen))
+        best = min(best, (total + sum(sides[1][j] for j in free_cols), -len(taken)))
+    if best[0] == math.inf:
+        with pytest.raises(lw.InfeasibleError):
+            lw.solve(cost, unmatched_cost=prices, maximize=maximize)
+        return
+    result = lw.solve(cost, unmatched_cost=prices, maximize=maximize)
+    assert sign * result.objective == best[0] and len(result.pairs) == -best[1]
+    assert result.certificate.exact
+
+
+def test_the_smallest_violator_where_no_line_may_stay_free():
+    for cost, prices, rows, cols in (
+        ([[np.inf], [1], [1.0]], np.inf, [0], []),
+        ([[np.inf, 1]], (0.5, [np.inf, np.inf]), [], [0]),
+    ):
+        with pytest.raises(lw.InfeasibleError) as raised:
+            lw.solve(cost, unmatched_cost=prices)
+        assert (raised.value.rows.tolist(), raised.value.cols.tolist()) == (rows, cols)

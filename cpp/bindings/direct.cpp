@@ -12,8 +12,10 @@
 #include <cmath>
 #include <new>
 #include <optional>
+#include <vector>
 
 #include "common.hpp"
+#include "lapwing/matching/ties.hpp"
 #include "lapwing/numbers/total.hpp"
 
 namespace lapwing::bindings {
@@ -74,12 +76,18 @@ PyObject* solve_plain(const Request& request, std::optional<Dual<T>> price, bool
     const Problem<T> problem{cost, request.maximize, price ? prices : nullptr};
 
     SmallSolve<T> small;
+    std::vector<Index> row_to_col;  // with as many pairs as an optimum can have
     bool solved = false;
     {
         const DefaultFloatEnvironment arithmetic;
         std::optional<GilRelease> no_gil;
         if (cost.cols > kKeepGilCols) no_gil.emplace();
         solved = small.run(problem, with_u);
+        if (solved && price) {
+            row_to_col.assign(small.answer.row_to_col, small.answer.row_to_col + cost.rows);
+            match_ties(problem, row_to_col, small.answer.v);
+            small.answer.row_to_col = row_to_col.data();
+        }
     }
     return solved ? write(small.answer, cost, tall) : nullptr;
 }

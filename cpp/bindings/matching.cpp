@@ -58,18 +58,19 @@ nb::object find_shortage_in(const nb::object& cost, bool maximize, const Vector<
 }
 
 nb::object match_more(const nb::object& cost, bool maximize, const nb::object& unmatched_cost,
-                      const Vector<std::int64_t>& row_to_col, const nb::object& v) {
+                      const Vector<std::int64_t>& row_to_col, const nb::object& v, const nb::object& unmatched_cols) {
     return with_costs(cost, [&]<class T>(const MatrixView<T>& matrix, const CostSource<T>* source) {
-        Vector<Dual<T>> prices, duals;
+        Vector<Dual<T>> prices, duals, cols_holder;
         const auto rows = static_cast<std::size_t>(matrix.rows), cols = static_cast<std::size_t>(matrix.cols);
         const Problem<T> problem{matrix, maximize, optional_vector(unmatched_cost, rows, prices, "unmatched_cost"),
                                  source};
         const Dual<T>* of_cols = optional_vector(v, cols, duals, "v");
+        const Dual<T>* col_prices = optional_vector(unmatched_cols, cols, cols_holder, "unmatched_cols");
         if (row_to_col.size() != rows) throw nb::value_error("row_to_col must have an entry for every row");
         std::vector<Index> matched(row_to_col.data(), row_to_col.data() + rows);
         {
             const Computing computing;
-            match_ties(problem, matched, of_cols);
+            match_ties(problem, matched, of_cols, col_prices);
         }
         return indices_to_numpy(matched);
     });
@@ -84,5 +85,6 @@ void bind_matching(nanobind::module_& module) {
     module.def("find_shortage", &lapwing::bindings::find_shortage_in, "cost"_a, "maximize"_a, "wanted"_a, "minimal"_a,
                "The rows and columns of lapwing::Shortage; see cpp/include/lapwing/matching/shortage.hpp.");
     module.def("match_ties", &lapwing::bindings::match_more, "cost"_a, "maximize"_a, "unmatched_cost"_a, "row_to_col"_a,
-               "v"_a, "The answer with the most matches; see cpp/include/lapwing/matching/ties.hpp.");
+               "v"_a, "unmatched_cols"_a.none() = nb::none(),
+               "The answer with the most matches; see cpp/include/lapwing/matching/ties.hpp.");
 }

@@ -146,6 +146,7 @@ def match_ties(
     unmatched_cost: NDArray[Any],
     row_to_col: NDArray[np.int64],
     v: NDArray[Any],
+    unmatched_cols: NDArray[Any] | None = None,
 ) -> NDArray[np.int64]: ...
 def find_large_costs(
     cost: NDArray[Any] | CostSource | SparseCosts,

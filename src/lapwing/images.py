@@ -109,7 +109,9 @@ def write(picture: Picture, path: str | os.PathLike[str]) -> None:
     with atomic_writer(path) as stream:
         try:
             pixels.save(stream, format=form)
-        except ValueError as error:
+        except (OSError, ValueError) as error:
+            if isinstance(error, OSError) and error.errno is not None:
+                raise
             raise ArgumentError(f"{path} cannot be written as a picture: {error}; name it .png") from error
 
 

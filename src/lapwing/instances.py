@@ -94,6 +94,8 @@ def generate(
         raise ArgumentError(f"cols must be an integer, got {width!r}")
     if n < 0 or width < 0:
         raise ArgumentError(f"an instance cannot have {n} x {width} costs; give sizes of at least 0")
+    if max(n, width, n * width) > np.iinfo(np.intp).max // 8:
+        raise ArgumentError(f"no memory holds an instance of {n} x {width} costs; give smaller sizes")
     return block(cls, n, seed, np.arange(n), np.arange(width), cols=width, dtype=dtype)
 
 

@@ -39,6 +39,10 @@ class InvalidPairs:
     def __init__(self, cost: Any) -> None:
         is_weak = is_gpu_array(cost) and hasattr(type(cost), "__weakref__")
         self._refer = weakref.ref(cost) if is_weak else lambda: cost
+        self._listed: Any = None  # once it is pickled
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_listed": self.listed()}
 
     def listed(self) -> Any:
         """(k, 2) int64, or (k, 3) of a batch, in the library of the costs.
@@ -47,6 +51,8 @@ class InvalidPairs:
         ------
         ArgumentError
         """
+        if self._listed is not None:
+            return self._listed
         cost = self._refer()
         if cost is None:
             raise ArgumentError("the costs are not in the GPU's memory any more: ask while you hold them")

@@ -115,3 +115,19 @@ def test_warmup_without_gpus(invoke, monkeypatch: pytest.MonkeyPatch) -> None:
     result = invoke("warmup")
     assert result.exit_code == 1 and "no NVIDIA GPU" in result.stderr
     assert invoke("warmup", "--arch", "42").exit_code == 2
+
+
+def test_figures_without_instances_and_sizes_without_memory(invoke) -> None:
+    result = invoke("papers", "--table", "algorithm-1015-figure-3", "--largest", 60, "--output", "figures")
+    assert result.exit_code == 0 and not Path("figures").exists()
+    result = invoke("generate", "uniform", 10**26, "-o", "a.npy")
+    assert result.exit_code == 1 and "no memory holds" in result.stderr and not Path("a.npy").exists()
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no full device here")
+def test_help_on_a_full_disk() -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "lapwing", "--help"], stdout=full, stderr=subprocess.PIPE, text=True
+        )
+    assert done.returncode == 1 and done.stderr == "lapwing: No space left on device\n"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import sys
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -232,3 +233,32 @@ def test_torch():
     with pytest.raises(ValueError, match="Inconsistent"):
         assignment_to_indices(torch.tensor([[0, -1], [0, 1]]))
     assert assignment_to_indices(torch.zeros((0, 4), dtype=torch.int64))[0].shape == (0, 0)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.uint8, np.int64])
+def test_lapjv_matches_pairs_at_the_limit(dtype):
+    assert lap.lapjv(np.array([[1]], dtype), cost_limit=1.0)[0] == 1.0
+    rng = np.random.default_rng(0)
+    for _ in range(300):
+        m, n = rng.integers(1, 7, 2)
+        cost = rng.integers(0, 4, (m, n)).astype(dtype)
+        total, row_to_col, col_to_row = lap.lapjv(cost, extend_cost=True, cost_limit=2.0)
+        most = lw.solve(cost, unmatched_cost=2)  # one of two lines that a pair joins pays the limit
+        assert total + 2.0 * (row_to_col < 0).sum() == most.objective
+        assert (row_to_col >= 0).sum() == (col_to_row >= 0).sum() == len(most.pairs)
+
+
+def test_munkres_of_large_integers_and_fractions():
+    with pytest.raises(lw.RangeError, match="one dtype must hold all"):
+        munkres.Munkres().compute([[2**63, 2**63 + 3], [-1, -1]])
+    with pytest.raises(lw.RangeError, match="beyond 64 bits"):
+        munkres.Munkres().compute([[10**30, 1], [2, 3]])
+    assert munkres.Munkres().compute([[Fraction(1, 3), 1], [2, 3]]) == [(0, 1), (1, 0)]
+
+
+def test_ot_of_forbidden_pairs_and_of_nothing():
+    plan, log = ot.emd([], [], np.array([[1, np.inf], [np.inf, 2]]), log=True)
+    assert log["cost"] == 1.5 and plan.tolist() == [[0.5, 0], [0, 0.5]]
+    for costs in (np.zeros((0, 3)), None, [1.0, 2.0]):
+        with pytest.raises(lw.ArgumentError, match="M "):
+            ot.emd([], [], costs)

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+import errno
 import sys
+
+_INTERRUPTED = 130  # ExitCode.INTERRUPTED of failures.py, which needs click
 
 
 def run() -> None:
     """Run the command that the arguments name; without the extra `cli`, say how to install it."""
     try:
         from lapwing.cli.main import main
+
+        main()
     except ModuleNotFoundError as error:
         if error.name != "click":
             raise
         sys.exit("lapwing: the command line needs click and rich: pip install 'lapwing[cli]'")
-    main()
+    except KeyboardInterrupt:  # while modules are imported; commands say so themselves
+        print("lapwing: interrupted", file=sys.stderr)
+        sys.exit(_INTERRUPTED)
+    except OSError as error:  # of the help text, which click prints before any command runs
+        if error.errno == errno.EPIPE:
+            raise
+        sys.exit(f"lapwing: {error.strerror or error}")

@@ -119,7 +119,8 @@ def _run(name: str, measured: Measurements) -> Found | None:
     if not on_cpu:
         return None
     if name in CURVES:
-        return run_curves(name, measured.limits.small, measured.limits.largest), describe_curves, draw_curves
+        record = run_curves(name, measured.limits.small, measured.limits.largest)
+        return (record, describe_curves, draw_curves) if record["curves"] else None
     try:
         if name == PAIRS:
             return run_pairs(measured.limits.small), describe_pairs, draw_pairs

@@ -6,8 +6,11 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lapwing.compat import partners
+from lapwing.costs.dtypes import as_array
+from lapwing.errors import RangeError
 
 __all__ = ["DISALLOWED", "Munkres", "UnsolvableMatrix", "make_cost_matrix", "print_matrix"]
 
@@ -35,13 +38,15 @@ class Munkres:
         Raises
         ------
         UnsolvableMatrix
+        RangeError
+            If no type of 64 bits holds all costs exactly, as integers, or fractions as floats.
         """
         if not cost_matrix or not cost_matrix[0]:
             return []
         height, width = len(cost_matrix), len(cost_matrix[0])
         matrix = self.pad_matrix(cost_matrix) if len({len(row) for row in cost_matrix}) > 1 else cost_matrix
         mask = np.array([[_is_disallowed(c) for c in row] for row in matrix])
-        costs: Any = np.array([[0 if _is_disallowed(c) else c for c in row] for row in matrix])
+        costs = _numbers([[0 if _is_disallowed(c) else c for c in row] for row in matrix])
         found = partners.solve(np.ma.MaskedArray(costs, mask) if mask.any() else costs)
         if found is None:
             raise UnsolvableMatrix("This matrix cannot be solved!")
@@ -52,6 +57,15 @@ class Munkres:
         size = max([len(matrix), *map(len, matrix)])
         padded = [[*row, *[pad_value] * (size - len(row))] for row in matrix]
         return padded + [[pad_value] * size for _ in range(size - len(matrix))]
+
+
+def _numbers(rows: list[list[Any]]) -> NDArray[Any]:
+    costs = as_array(rows, "cost_matrix")
+    if costs.dtype != object:
+        return costs
+    if all(isinstance(cost, (int, np.integer)) for row in rows for cost in row):
+        raise RangeError("cost_matrix has integers beyond 64 bits: subtract a constant from all, or divide them")
+    return costs.astype(np.float64)  # Fraction, Decimal
 
 
 def _is_disallowed(cost: Any) -> bool:

@@ -47,7 +47,11 @@ def emd(
         If weights are not uniform, or n and m need too many copies.
     """
     costs = np.asarray(M, np.float64)
+    if costs.ndim != 2:
+        raise ArgumentError(f"M must be a matrix, got shape {costs.shape}")
     n, m = costs.shape
+    if not costs.size:
+        raise ArgumentError(f"M has no entries, but shape {costs.shape}: pass one row and one column at least")
     mass = _mass(a, n, "a")
     if not math.isclose(mass, _mass(b, m, "b"), rel_tol=1e-6):
         raise ArgumentError("a and b must have the same sum")
@@ -63,7 +67,8 @@ def emd(
         return plan
     # The largest dual of a point's copies: feasible, since each copy's is against all others.
     u, v = result.u.reshape(n, -1).max(1), result.v.reshape(m, -1).max(1)
-    return plan, {"cost": float((plan * costs).sum()), "u": u, "v": v, "warning": None, "result_code": 1}
+    cost = float((plan * np.where(plan > 0, costs, 0)).sum())
+    return plan, {"cost": cost, "u": u, "v": v, "warning": None, "result_code": 1}
 
 
 def _mass(weights: Any, size: int, name: str) -> float:

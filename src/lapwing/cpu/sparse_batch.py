@@ -27,7 +27,7 @@ def solve_mixed_list(problems: Sequence[Problem], threads: int, duals: bool, ref
 
     count = len(problems)
     row_to_col: list[Any] = [None] * count
-    objectives: list[Any] = [0] * count
+    objectives: list[Any] = [problem.dual_dtype.type(0) for problem in problems]
     u: list[Any] = [None] * count
     v: list[Any] = [None] * count
     status = np.zeros(count, np.int32)
