@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import sys
 
 _INTERRUPTED = 130  # ExitCode.INTERRUPTED of failures.py, which needs click
@@ -24,4 +25,5 @@ def run() -> None:
     except OSError as error:  # of the help text, which click prints before any command runs
         if error.errno == errno.EPIPE:
             raise
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what is left of it would fail again at the end
         sys.exit(f"lapwing: {error.strerror or error}")
