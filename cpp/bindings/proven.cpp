@@ -58,7 +58,7 @@ bool tells_costs_apart(const Problem<T>& problem, const Proven<T>& proven) {
     return tells_small_costs(error, costs.data(), costs.size());
 }
 
-// What the pairs and free rows cost, rounded once.
+// The sum of the costs of pairs and the prices of free rows, rounded once.
 template <class T>
 SumOf<Dual<T>> objective(const Problem<T>& problem, const std::vector<Index>& row_to_col) {
     ExactSum<Dual<T>> sum;
@@ -203,7 +203,6 @@ void bind_proven(nanobind::module_& module) {
         "certify"_a,
         "(row_to_col, row_ind, col_ind, u, v, exact, primal, dual, dual_below, gap, violation, violation_row, "
         "violation_col, bound, solve_seconds, certify_seconds, statistics) of a small plain matrix, the certificate as "
-        "minimised; None of any other, or if the answer is not proven. Without `certify` the objective alone is told "
-        "of "
-        "the certificate, and the answer is sure to be optimal.");
+        "minimised; None of any other, or if the answer is not proven. Without `certify` the answer is sure to be "
+        "optimal, and of the certificate only `primal` means something.");
 }

@@ -88,10 +88,9 @@ def generate(
     ArgumentError
         An unknown class, a size or seed out of range, or a dtype that cannot hold the costs.
     """
-    _parse(cls, n)
     width = n if cols is None else cols
-    if not isinstance(width, (int, np.integer)):
-        raise ArgumentError(f"cols must be an integer, got {width!r}")
+    _check_size(n, "n")
+    _check_size(width, "cols")
     if n < 0 or width < 0:
         raise ArgumentError(f"an instance cannot have {n} x {width} costs; give sizes of at least 0")
     if max(n, width, n * width) > np.iinfo(np.intp).max // 8:
@@ -198,10 +197,14 @@ def computed(cls: str, n: int, seed: int = 0, *, cols: int | None = None, dtype:
     return cuda_source(_UNIFORM_SOURCE, shape=(len(rows), len(columns)), arrays=keys, dtype=dtype)
 
 
+def _check_size(size: int, name: str) -> None:
+    if not isinstance(size, (int, np.integer)):
+        raise ArgumentError(f"{name} must be an integer, got {size!r}")
+
+
 def _parse(cls: str, n: int) -> tuple[str, int]:
     """Class and integer argument: the largest cost of ``int:R``, the rank of ``lowrank:K``, else 0."""
-    if not isinstance(n, (int, np.integer)):
-        raise ArgumentError(f"n must be an integer, got {n!r}")
+    _check_size(n, "n")
     kind, _, text = str(cls).partition(":")
     try:
         if kind == "int":

@@ -49,7 +49,7 @@ def assignment_cost(
         For (B, m, n): problem b is ``costs[b, :row_counts[b], :col_counts[b]]``.
     check : bool, optional
         As for `lapwing.solve_batch`: whether to raise for a problem without an answer, by default on the CPU alone. If
-        not, its cost is NaN (of integers 0), without a gradient.
+        not, its cost is NaN (0 in int64), without a gradient.
 
     Returns
     -------

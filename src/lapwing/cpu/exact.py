@@ -170,7 +170,6 @@ def _solved_rewritten(
     except InfeasibleError as error:
         assert other.refuse is not None
         other.refuse(error)
-    answer = _with_most_matches(problem, answer)
     if certificate is None or answer.status != "optimal" or is_proven(problem, answer, certificate):
         return answer, certificate
     refuse_errors(problem, answer, certificate)
@@ -179,25 +178,13 @@ def _solved_rewritten(
     if exact is None:
         return replace(answer, status="time_limit"), certificate
     exact.statistics |= answer.statistics | {"exact_solves": 1.0}
-    answer = _with_most_matches(problem, other.given_back(exact))
+    answer = other.given_back(exact)
     certificate = prove(problem, answer.row_to_col, *answer.proving_duals, plan.threads, control.hook)
     if not math.isfinite(certificate.primal):
         raise RangeError(OUT_OF_RANGE)
     if not is_proven(problem, answer, certificate):
         _refuse(problem, certificate)
     return answer, certificate
-
-
-def _with_most_matches(problem: Problem, answer: Answer) -> Answer:
-    """Of all optimal answers, one with the most pairs; the duals prove each of them. Of a matrix."""
-    if answer.status != "optimal" or problem.cost.tier == "sparse":
-        return answer
-    v = -answer.v if problem.maximize else answer.v
-    prices, of_cols = (as_minimised(problem, side) for side in (problem.unmatched_cost, problem.unmatched_cols))
-    assert prices is not None
-    cost = problem.cost.compiled(False)
-    matched = _core.match_ties(cost, problem.maximize, prices, answer.row_to_col, np.ascontiguousarray(v), of_cols)
-    return replace(answer, row_to_col=matched.view(np.int64), col_to_row=None)
 
 
 def _may_be_turned(problem: Problem) -> bool:

@@ -18,13 +18,13 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing._core import MOST_DUAL_PARTS
+from lapwing._core import MOST_DUAL_PARTS, match_ties
 from lapwing.answer import Answer, inverse
 from lapwing.costs.base import CostSource
 from lapwing.costs.dense import DenseCost
 from lapwing.costs.sparse import SparseCost, edges
 from lapwing.cpu.rewritten import Rewritten
-from lapwing.cpu.solve import run
+from lapwing.cpu.solve import as_minimised, run
 from lapwing.errors import ArgumentError, InfeasibleError
 from lapwing.plan import make_plan
 from lapwing.problem import Problem, must_be_matched
@@ -90,6 +90,8 @@ def _doubled(problem: Problem) -> Rewritten:
             parts = _added(u[:, :m], v[:, n:]), _added(v[:, :n], u[:, m:])
             u, v = u.sum(axis=0), v.sum(axis=0)
         u, v = u[:m] + v[n:], v[:n] + u[m:]
+        if answer.status == "optimal" and isinstance(problem.cost, DenseCost):
+            row_to_col = _with_most_pairs(problem, row_to_col, v)
         return replace(answer, row_to_col=row_to_col, u=u, v=v, parts=parts, col_to_row=None)
 
     def refuse(error: InfeasibleError) -> NoReturn:
@@ -101,6 +103,15 @@ def _doubled(problem: Problem) -> Rewritten:
         raise error
 
     return Rewritten(Problem(pairs, problem.maximize), given_back, refuse=refuse)
+
+
+def _with_most_pairs(problem: Problem, row_to_col: NDArray[np.int64], v: NDArray[Any]) -> NDArray[np.int64]:
+    """Of all optimal assignments of a matrix one with the most pairs: in the doubled problem all have as many."""
+    sides = problem.unmatched_cost, v, problem.unmatched_cols
+    prices, v_minimised, of_cols = (as_minimised(problem, side) for side in sides)
+    assert prices is not None and v_minimised is not None
+    cost = problem.cost.compiled(False)
+    return match_ties(cost, problem.maximize, prices, row_to_col, v_minimised, of_cols).view(np.int64)
 
 
 def _added(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:

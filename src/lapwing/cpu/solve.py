@@ -207,7 +207,7 @@ def infeasible_with_proof(
     if isinstance(problem.cost, SparseCost):
         return _sparse_infeasible(problem, prices, violators, reach, plan.transposed != raw["violator_is_cols"])
     _check_violator(problem, cost, prices, violators, reach)
-    has_prices = prices is not None and problem.cost.reads_columns
+    has_prices = prices is not None and problem.cost.reads_columns  # the methods' may then contain a smaller one
     if has_prices or _has_smaller(problem, violators, reach):
         return minimal_violator(problem, plan.transposed, violators, reach)
     return infeasible(plan.transposed, violators, reach)

@@ -215,7 +215,7 @@ class ExactSum<std::int64_t> {
     Int128 downward() const { return sum_; }
 
   private:
-    Int128 sum_ = 0;  // at most 2^34 terms below 2^64
+    Int128 sum_ = 0;  // at most 2^32 terms below 2^64
 };
 
 // Doubles that come one by one, added in runs.
