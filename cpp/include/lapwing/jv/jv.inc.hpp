@@ -11,8 +11,8 @@
 //      rows attain instead.
 //   2. Augmenting row reduction: a free row takes its nearest column and lowers the price until its second nearest is
 //      as near; the row that had the column is free now and bids next. When the price cannot be lowered (a tie, or the
-//      difference vanishes in rounding) the displaced row waits for the next pass: so a pass ends, and so do all after
-//      kRowReductionScans scans a row.
+//      difference vanishes in rounding) the displaced row waits for the next pass: so a pass ends. All end after kReads
+//      reads a row, or as soon as a match takes many.
 //   3. Augmentation: a shortest path search (Dijkstra over columns, all distances in one dense array) from each row
 //      that is still free; prices of the columns in its tree fall by what they are nearer than the path's end. Short
 //      rows are searched in registers (jv/short.inc.hpp).
@@ -95,7 +95,7 @@ class Jv {
     };
 
     // Augmenting row reduction gives up after so many scans for each row of the matrix: by then a search is cheaper, as
-    // it is bounded, where rows may fight over prices for long (structured costs).
+    // it is bounded, where rows may fight over prices for long (structured costs), unless few reads still match a row.
     static constexpr Index kReads = 1, kReadsFromZero = 2;
     static constexpr int kRowReductionPasses = 2;
     static constexpr double kRecent = 16;  // searches

@@ -178,24 +178,30 @@ void Jv<T, kNegated>::go_on() {
 }
 
 // Step 2, in which rows that are not yet checked are checked as they are first read: so many reads for each row of the
-// matrix. True when the time is up.
+// matrix, and then as long as a match takes few. True when the time is up.
 template <class T, bool kNegated>
 bool Jv<T, kNegated>::reduce_rows(Index reads_each) {
-    std::int64_t budget = static_cast<std::int64_t>(reads_each) * rows_;
+    constexpr Index kFewReads = 16, kWindow = 4;  // reads are judged a fourth of the rows at a time
+    const Index window = fits_registers() ? 0 : std::max(rows_ / kWindow, Index{1});
+    Index budget = reads_each * rows_ - window, waited = free_count_;
     for (int pass = 0; pass < kRowReductionPasses; ++pass) {
         const Index todo = free_count_;
         free_count_ = 0;
         for (Index next = 0; next < todo;) {
             Index i = free_[next++];
             for (bool is_new = unchecked_; i >= 0; is_new = false) {
-                if (--budget < 0) {
-                    if (is_new) costs_.check(i);
-                    for (Index k = next; k < todo && unchecked_; ++k) costs_.check(free_[k]);
-                    // Rows already seen come first: there is room, as each free row was counted once.
-                    free_[free_count_++] = i;
-                    free_count_ =
-                        static_cast<Index>(std::copy(free_ + next, free_ + todo, free_ + free_count_) - free_);
-                    return expired();
+                if (budget-- == 0) {
+                    const Index wait = free_count_ + 1 + todo - next, matches = std::exchange(waited, wait) - wait;
+                    if (window == 0 || matches * kFewReads < window) {
+                        if (is_new) costs_.check(i);
+                        for (Index k = next; k < todo && unchecked_; ++k) costs_.check(free_[k]);
+                        // Rows already seen come first: there is room, as each free row was counted once.
+                        free_[free_count_++] = i;
+                        free_count_ =
+                            static_cast<Index>(std::copy(free_ + next, free_ + todo, free_ + free_count_) - free_);
+                        return expired();
+                    }
+                    budget = window - 1;
                 }
                 i = reduce_row(i, next < todo ? free_[next] : i, is_new);
             }
