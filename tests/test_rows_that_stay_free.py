@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -118,27 +119,32 @@ def test_few_distinct_rows_are_counted_as_rows():
     assert result.statistics["distinct_rows"] == 12
 
 
-@given(st.integers(0, 2**32), st.booleans(), st.booleans())
-def test_most_matches_where_lines_of_both_sides_must_be_matched(seed, maximize, whole):
+@given(st.integers(0, 2**32), st.booleans(), st.booleans(), st.sampled_from([None, "csr", "csc"]))
+def test_most_matches_where_lines_of_both_sides_must_be_matched(seed, maximize, whole, form):
     rng = np.random.default_rng(seed)
     m, n = rng.integers(1, 5, 2)
     sign = -1 if maximize else 1
     cost = sign * rng.integers(-1, 2, (m, n)).astype(int if whole else float)
     sides = [np.where(rng.random(size) < 0.5, np.inf, rng.integers(-1, 2, size)) for size in (m, n)]
     prices = tuple(sign * side for side in sides)
+    allowed, given = np.ones((m, n), bool), cost
+    if form is not None:
+        allowed = rng.random((m, n)) < 0.7
+        rows, cols = np.nonzero(allowed)
+        given = sp.coo_array((cost[rows, cols], (rows, cols)), (m, n)).asformat(form)
     best = (math.inf, 0)
     for chosen in itertools.product(range(-1, n), repeat=int(m)):
         taken = [j for j in chosen if j >= 0]
-        if len(set(taken)) < len(taken):
+        if len(set(taken)) < len(taken) or not all(allowed[i, j] for i, j in enumerate(chosen) if j >= 0):
             continue
         free_cols = [j for j in range(n) if j not in taken]
         total = sum(sides[0][i] if j < 0 else sign * cost[i, j] for i, j in enumerate(chosen))
         best = min(best, (total + sum(sides[1][j] for j in free_cols), -len(taken)))
     if best[0] == math.inf:
         with pytest.raises(lw.InfeasibleError):
-            lw.solve(cost, unmatched_cost=prices, maximize=maximize)
+            lw.solve(given, unmatched_cost=prices, maximize=maximize)
         return
-    result = lw.solve(cost, unmatched_cost=prices, maximize=maximize)
+    result = lw.solve(given, unmatched_cost=prices, maximize=maximize)
     assert sign * result.objective == best[0] and len(result.pairs) == -best[1]
     assert result.certificate.exact
 

@@ -193,10 +193,9 @@ inline void raise(const Refused& refused) {
 }
 
 // lapwing._core.InvalidCost, whose args are (row, col).
-[[noreturn]] inline void raise(const InvalidCost& invalid) {
+inline void raise(const InvalidCost& invalid) {
     const nb::object type = nb::module_::import_("lapwing._core").attr("InvalidCost");
     PyErr_SetObject(type.ptr(), nb::make_tuple(invalid.row, invalid.col).ptr());
-    throw nb::python_error();
 }
 
 }  // namespace lapwing::bindings

@@ -58,12 +58,10 @@ nb::object solve_beside_caps(const nb::object& cost, bool maximize, double time_
         Solution<double> solution;
         LargeParts large;
         bool solved = false;
-        try {
+        {
             const Computing computing;
             if constexpr (std::is_floating_point_v<T>)
                 solved = has_caps(problem) && solve_far_capped(problem, control, solution, large);
-        } catch (const InvalidCost& invalid) {
-            raise(invalid);
         }
         if (!solved) return nb::none();
         const std::vector<double> u = std::move(solution.u), v = std::move(solution.v);
@@ -130,11 +128,9 @@ nb::object solve_exactly(const nb::object& cost, bool maximize, const nb::object
         request.threads = threads;
         Control control(time_limit, make_hook(hook), !hook.is_none());
         ExactSolution solution;
-        try {
+        {
             const Computing computing;
             solution = solve_exact(problem, request, control);
-        } catch (const InvalidCost& invalid) {
-            raise(invalid);
         }
         return to_dict(std::move(solution), rows, cols);
     });

@@ -8,6 +8,7 @@
 #include "common.hpp"
 #include "lapwing/matching/shortage.hpp"
 #include "lapwing/matching/ties.hpp"
+#include "lapwing/sparse/solve.hpp"
 #include "sparse.hpp"
 
 namespace lapwing::bindings {
@@ -49,30 +50,42 @@ Shortage shortage_of(const nb::object& cost, bool maximize, const Vector<bool>& 
 }
 
 nb::object find_shortage_in(const nb::object& cost, bool maximize, const Vector<bool>& wanted, bool minimal) {
-    try {
-        const Shortage found = shortage_of(cost, maximize, wanted, minimal);
-        return nb::make_tuple(indices_to_numpy(found.rows), indices_to_numpy(found.cols));
-    } catch (const InvalidCost& invalid) {
-        raise(invalid);
-    }
+    const Shortage found = shortage_of(cost, maximize, wanted, minimal);
+    return nb::make_tuple(indices_to_numpy(found.rows), indices_to_numpy(found.cols));
 }
 
 nb::object match_more(const nb::object& cost, bool maximize, const nb::object& unmatched_cost,
                       const Vector<std::int64_t>& row_to_col, const nb::object& v, const nb::object& unmatched_cols) {
-    return with_costs(cost, [&]<class T>(const MatrixView<T>& matrix, const CostSource<T>* source) {
-        Vector<Dual<T>> prices, duals, cols_holder;
-        const auto rows = static_cast<std::size_t>(matrix.rows), cols = static_cast<std::size_t>(matrix.cols);
-        const Problem<T> problem{matrix, maximize, optional_vector(unmatched_cost, rows, prices, "unmatched_cost"),
-                                 source};
-        const Dual<T>* of_cols = optional_vector(v, cols, duals, "v");
-        const Dual<T>* col_prices = optional_vector(unmatched_cols, cols, cols_holder, "unmatched_cols");
-        if (row_to_col.size() != rows) throw nb::value_error("row_to_col must have an entry for every row");
-        std::vector<Index> matched(row_to_col.data(), row_to_col.data() + rows);
+    // Calls match(prices, matched, v, prices of columns) for a problem of this shape.
+    const auto matched = [&]<class D>(D, Index rows, Index cols, const auto& match) {
+        Vector<D> holders[3];
+        const auto m = static_cast<std::size_t>(rows), n = static_cast<std::size_t>(cols);
+        const D* prices = optional_vector(unmatched_cost, m, holders[0], "unmatched_cost");
+        const D* of_cols = optional_vector(v, n, holders[1], "v");
+        const D* col_prices = optional_vector(unmatched_cols, n, holders[2], "unmatched_cols");
+        if (row_to_col.size() != m) throw nb::value_error("row_to_col must have an entry for every row");
+        std::vector<Index> found(row_to_col.data(), row_to_col.data() + m);
         {
             const Computing computing;
-            match_ties(problem, matched, of_cols, col_prices);
+            match(prices, found, of_cols, col_prices);
         }
-        return indices_to_numpy(matched);
+        return indices_to_numpy(found);
+    };
+    if (is_sparse(cost)) {
+        const auto& pairs = nb::cast<const SparseCosts&>(cost);
+        return pairs.with_view([&]<class T>(const SparseView<T>& view) {
+            const auto match = [&](const auto* prices, auto& found, const auto* of_cols, const auto* col_prices) {
+                match_sparse_ties(SparseProblem<T>{view, maximize, pairs.transposed, prices, col_prices}, found,
+                                  of_cols);
+            };
+            return matched(Dual<T>{}, pairs.problem_rows(), pairs.problem_cols(), match);
+        });
+    }
+    return with_costs(cost, [&]<class T>(const MatrixView<T>& matrix, const CostSource<T>* source) {
+        const auto match = [&](const auto* prices, auto& found, const auto* of_cols, const auto* col_prices) {
+            match_ties(Problem<T>{matrix, maximize, prices, source}, found, of_cols, col_prices);
+        };
+        return matched(Dual<T>{}, matrix.rows, matrix.cols, match);
     });
 }
 

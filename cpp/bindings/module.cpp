@@ -62,6 +62,8 @@ NB_MODULE(_core, module) {
             std::rethrow_exception(thrown);
         } catch (const lapwing::Refused& refused) {
             lapwing::bindings::raise(refused);
+        } catch (const lapwing::InvalidCost& invalid) {
+            lapwing::bindings::raise(invalid);
         }
     });
     module.def("features", &features, "What this build was compiled for and runs on.");

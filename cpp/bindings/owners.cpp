@@ -128,8 +128,6 @@ nb::object list_rows(const nb::object& cost, bool maximize, Index first, Index r
             const Computing computing;
             listed = list_own_rows(Problem<T>{matrix, maximize, nullptr, source}, {first, rows_of_problem}, wanted,
                                    up_to, prices, threads, until_a_signal());
-        } catch (const InvalidCost& invalid) {
-            raise(invalid);
         } catch (const CostTooLarge&) {
             return nb::none();
         }

@@ -118,8 +118,6 @@ nb::dict solve_as(const std::string& method, const Options& options, Problem<T> 
             prices == nullptr ? solve(problem, start, kept) : solve_less_prices(problem, prices, start, kept, solve);
         if (problem.unmatched_cost != nullptr && solution.status == Status::optimal)
             match_ties(problem, solution.row_to_col, solution.v.data(), prices);
-    } catch (const InvalidCost& invalid) {
-        raise(invalid);
     } catch (const CostTooLarge&) {  // check_range tells where and by how much
         nb::dict answer;
         answer["status"] = "range";

@@ -70,8 +70,6 @@ nb::dict solve_sparse_costs(const nb::object& given, bool maximize, const nb::ob
         try {
             const Computing computing;
             solution = solve_sparse(problem, start, threads, control, make_keep<Dual<T>>(keep));
-        } catch (const InvalidCost& invalid) {
-            raise(invalid);
         } catch (const CostTooLarge&) {  // check_range tells where and by how much
             nb::dict answer;
             answer["status"] = "range";
@@ -105,11 +103,9 @@ nb::object solve_sparse_exactly(const nb::object& given, bool maximize, const nb
             request.precision = precision;
             Control control(time_limit, make_hook(hook), !hook.is_none());
             ExactSolution solution;
-            try {
+            {
                 const Computing computing;
                 solution = solve_sparse_exact(problem, request, control);
-            } catch (const InvalidCost& invalid) {
-                raise(invalid);
             }
             return to_dict(std::move(solution), static_cast<std::size_t>(cost.problem_rows()),
                            static_cast<std::size_t>(cost.problem_cols()));

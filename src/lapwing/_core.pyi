@@ -141,7 +141,7 @@ def find_shortage(
     cost: NDArray[Any] | CostSource | SparseCosts, maximize: bool, wanted: NDArray[np.bool_], minimal: bool
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]: ...
 def match_ties(
-    cost: NDArray[Any] | CostSource,
+    cost: NDArray[Any] | CostSource | SparseCosts,
     maximize: bool,
     unmatched_cost: NDArray[Any],
     row_to_col: NDArray[np.int64],

@@ -191,6 +191,9 @@ def test_ot(shape):
     assert log["u"].mean() + log["v"].mean() == pytest.approx(log["cost"]) and log["cost"] == (plan * costs).sum()
     with pytest.raises(lw.ArgumentError, match="not uniform"):
         ot.emd(np.arange(shape[0]), [], costs)
+    for weight in (np.inf, -0.5):
+        with pytest.raises(lw.ArgumentError, match="positive"):
+            ot.emd(np.full(shape[0], weight), np.full(shape[1], weight), costs)
     with pytest.raises(lw.ArgumentError, match="copies"):
         ot.emd([], [], np.zeros((1009, 1013)))
 

@@ -136,6 +136,10 @@ def test_explicit_zeros_and_infinities():
             with pytest.raises(lw.InvalidCostError) as failure:
                 lw.solve(matrix.asformat(form))
             assert (failure.value.row, failure.value.col) == (1, 1)
+            for prices in (9.0, (9.0, 9.0), (9.0, [np.inf, 9.0])):
+                with pytest.raises(lw.InvalidCostError):
+                    lw.solve(matrix.asformat(form), unmatched_cost=prices)
+                assert lw.solve_batch([matrix.asformat(form)], unmatched_cost=prices, check=False).status == [2]
 
 
 def test_arrays_in_place_and_edges():

@@ -35,6 +35,50 @@ D as_epsilon(double wanted, bool whole) {
     return whole && power < 1 ? D{0} : static_cast<D>(power);
 }
 
+// The tight pairs, as in matching/ties.hpp.
+template <class T>
+class SparseTightPairs {
+  public:
+    using D = Dual<T>;
+
+    explicit SparseTightPairs(SparseState<T>& state) : s_(state) {}
+    Index next(Index i, std::int64_t& cursor, const Columns& among) {
+        const auto& row = s_.pairs.rows[i];
+        for (; cursor < row.count; ++cursor) {
+            const auto& entry = s_.entries(i)[cursor];
+            if (among.has(entry.col) && is_nearly_tight(static_cast<D>(entry.cost), s_.u[i], s_.v[entry.col]))
+                return ++cursor, entry.col;
+        }
+        return -1;
+    }
+    bool is_open(Index j) const { return is_nearly_tight(s_.free_price(j), s_.v[j], D{0}); }
+    bool accepts(const std::vector<Index>& rows, const std::vector<Index>& cols) const {
+        return pays<D>(
+            rows, cols, s_.row_to_col, [this](Index i, Index j) { return s_.cost_of(i, j < 0 ? kExit : j); },
+            [this](Index j) { return s_.free_price(j); });
+    }
+
+  private:
+    SparseState<T>& s_;
+};
+
+// u from the matched costs, so that matched pairs are tight to the last digit that there is; and more matched rows
+// where that costs nothing (matching/ties.hpp).
+template <class T>
+void finish(SparseState<T>& state) {
+    using D = Dual<T>;
+    std::vector<Index> free;
+    for (Index i = 0; i < state.m; ++i) {
+        const Index j = state.row_to_col[i];
+        const D exit = state.exits == nullptr ? kInfinity<D> : state.exits[i];
+        state.u[i] = j < 0 ? exit : std::min(state.cost_of(i, j) - state.v[j], exit);
+        if (j == kExit) free.push_back(i);
+    }
+    if (state.exits == nullptr || free.empty()) return;
+    SparseTightPairs<T> pairs(state);
+    LayeredMatching(pairs, state.row_to_col, state.col_to_row, std::move(free)).run();
+}
+
 template <class T>
 class SparseSolver {
   public:
@@ -53,8 +97,6 @@ class SparseSolver {
     void phases(double first);
     void auction(D epsilon, std::int64_t bids_per_row);
     bool search(bool limited, SparseSolution<D>& solution);
-    void match_ties();
-    void finish();
 
     SparseState<T>& s_;
     bool whole_;
@@ -93,7 +135,7 @@ void SparseSolver<T>::solve(const D* start_v, SparseSolution<D>& solution) {
         if (s_.control.keeps()) incumbent_.hand_over();
         throw;
     }
-    if (solution.status == Status::optimal) finish();
+    if (solution.status == Status::optimal) finish(s_);
     for (Index& j : s_.row_to_col) j = std::max(j, Index{-1});
     solution.statistics = std::move(stages_);
     solution.statistics.set("phases", static_cast<double>(s_.phases));
@@ -232,55 +274,18 @@ bool SparseSolver<T>::search(bool limited, SparseSolution<D>& solution) {
     return true;
 }
 
-// The tight pairs, as in matching/ties.hpp.
-template <class T>
-class SparseTightPairs {
-  public:
-    using D = Dual<T>;
-
-    explicit SparseTightPairs(SparseState<T>& state) : s_(state) {}
-    Index next(Index i, std::int64_t& cursor, const Columns& among) {
-        const auto& row = s_.pairs.rows[i];
-        for (; cursor < row.count; ++cursor) {
-            const auto& entry = s_.entries(i)[cursor];
-            if (among.has(entry.col) && is_nearly_tight(static_cast<D>(entry.cost), s_.u[i], s_.v[entry.col]))
-                return ++cursor, entry.col;
-        }
-        return -1;
-    }
-    bool is_open(Index j) const { return is_nearly_tight(s_.free_price(j), s_.v[j], D{0}); }
-    bool accepts(const std::vector<Index>& rows, const std::vector<Index>& cols) const {
-        return pays<D>(
-            rows, cols, s_.row_to_col, [this](Index i, Index j) { return s_.cost_of(i, j < 0 ? kExit : j); },
-            [this](Index j) { return s_.free_price(j); });
-    }
-
-  private:
-    SparseState<T>& s_;
-};
-
-// Matches more rows where that costs nothing (matching/ties.hpp).
-template <class T>
-void SparseSolver<T>::match_ties() {
-    std::vector<Index> free;
-    for (Index i = 0; i < s_.m; ++i)
-        if (s_.row_to_col[i] == kExit) free.push_back(i);
-    SparseTightPairs<T> pairs(s_);
-    if (!free.empty()) LayeredMatching(pairs, s_.row_to_col, s_.col_to_row, std::move(free)).run();
-}
-
-// u from the matched costs, so that matched pairs are tight to the last digit that there is.
-template <class T>
-void SparseSolver<T>::finish() {
-    for (Index i = 0; i < s_.m; ++i) {
-        const Index j = s_.row_to_col[i];
-        const D exit = s_.exits == nullptr ? kInfinity<D> : s_.exits[i];
-        s_.u[i] = j < 0 ? exit : std::min(s_.cost_of(i, j) - s_.v[j], exit);
-    }
-    if (s_.exits != nullptr) match_ties();
-}
-
 }  // namespace
+
+template <class T>
+void match_sparse_ties(const SparseProblem<T>& problem, std::vector<Index>& row_to_col, const Dual<T>* v) {
+    auto pairs = make_adjacency<T>(problem.cost, problem.maximize, problem.transposed);
+    Control control;
+    SparseState<T> state(pairs, problem.cols(), problem.unmatched_cost, problem.unmatched_cols, true, control);
+    state.v.assign(v, v + state.n);
+    for (Index i = 0; i < state.m; ++i) state.assign(i, row_to_col[i] < 0 ? kExit : row_to_col[i]);
+    finish(state);
+    for (Index i = 0; i < state.m; ++i) row_to_col[i] = std::max(state.row_to_col[i], Index{-1});
+}
 
 template <class T>
 CostRange<Dual<T>> sparse_range(const SparseProblem<T>& problem, const Adjacency<T>& pairs) {
@@ -344,6 +349,7 @@ SparseSolution<Dual<T>> solve_sparse(const SparseProblem<T>& problem, const Dual
 }
 
 #define LAPWING_INSTANTIATE(T)                                                                            \
+    template void match_sparse_ties(const SparseProblem<T>&, std::vector<Index>&, const Dual<T>*);        \
     template CostRange<Dual<T>> sparse_range(const SparseProblem<T>&, const Adjacency<T>&);               \
     template SparseSolution<Dual<T>> solve_sparse(const SparseProblem<T>&, const Dual<T>*, int, Control&, \
                                                   const Keep<Dual<T>>&);

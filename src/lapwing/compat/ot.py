@@ -44,7 +44,7 @@ def emd(
     Raises
     ------
     ArgumentError
-        If weights are not uniform, or n and m need too many copies.
+        If weights are not uniform, or not positive, or n and m need too many copies.
     """
     costs = np.asarray(M, np.float64)
     if costs.ndim != 2:
@@ -79,4 +79,6 @@ def _mass(weights: Any, size: int, name: str) -> float:
         raise ArgumentError(f"{name} must have shape ({size},), got {values.shape}")
     if not np.allclose(values, values[0], rtol=1e-9, atol=0):
         raise ArgumentError(f"the weights {name} are not uniform, which lapwing.compat.ot needs: use ot.emd")
+    if not (values[0] > 0 and math.isfinite(values[0] * size)):
+        raise ArgumentError(f"{name}[0] is {values[0]}: weights must be positive, and have a finite sum")
     return float(values.sum())

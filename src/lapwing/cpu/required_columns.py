@@ -90,7 +90,7 @@ def _doubled(problem: Problem) -> Rewritten:
             parts = _added(u[:, :m], v[:, n:]), _added(v[:, :n], u[:, m:])
             u, v = u.sum(axis=0), v.sum(axis=0)
         u, v = u[:m] + v[n:], v[:n] + u[m:]
-        if answer.status == "optimal" and isinstance(problem.cost, DenseCost):
+        if answer.status == "optimal":
             row_to_col = _with_most_pairs(problem, row_to_col, v)
         return replace(answer, row_to_col=row_to_col, u=u, v=v, parts=parts, col_to_row=None)
 
@@ -106,7 +106,7 @@ def _doubled(problem: Problem) -> Rewritten:
 
 
 def _with_most_pairs(problem: Problem, row_to_col: NDArray[np.int64], v: NDArray[Any]) -> NDArray[np.int64]:
-    """Of all optimal assignments of a matrix one with the most pairs: in the doubled problem all have as many."""
+    """Of all optimal assignments one with the most pairs: in the doubled problem all have as many."""
     sides = problem.unmatched_cost, v, problem.unmatched_cols
     prices, v_minimised, of_cols = (as_minimised(problem, side) for side in sides)
     assert prices is not None and v_minimised is not None

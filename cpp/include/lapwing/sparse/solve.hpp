@@ -65,6 +65,11 @@ template <class T>
 bool solve_in_doubles(const SparseProblem<T>& problem, const Dual<T>* start_v, int threads, Control& control,
                       const Keep<Dual<T>>& keep, SparseSolution<Dual<T>>& solution);
 
+// Of an optimal answer to a problem whose rows may stay free at a price: matches more of them where that costs nothing
+// (matching/ties.hpp). Here columns may have infinite prices. `v`: [cols] as minimised.
+template <class T>
+void match_sparse_ties(const SparseProblem<T>& problem, std::vector<Index>& row_to_col, const Dual<T>* v);
+
 // Whether all sums have room (numbers/range.hpp); `pairs`: of the problem.
 template <class T>
 CostRange<Dual<T>> sparse_range(const SparseProblem<T>& problem, const Adjacency<T>& pairs);
