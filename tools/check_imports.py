@@ -35,7 +35,7 @@ STAGES = (
     ("files", "request", "checkpoint"),
     ("cpu.large_costs",),
     ("cpu.solve",),
-    ("cpu.rewritten",),
+    ("cpu.rewritten", "cpu.held"),
     ("cpu.required_columns", "cpu.turned"),
     ("cpu.batch",),
     ("cpu.exact",),

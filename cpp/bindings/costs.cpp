@@ -6,13 +6,18 @@
 #include <nanobind/stl/vector.h>
 
 #include <future>
+#include <limits>
+#include <memory>
 #include <stdexcept>
 #include <tuple>
 
 #include "common.hpp"
+#include "lapwing/control.hpp"
 #include "lapwing/costs/file_rows.hpp"
 #include "lapwing/costs/points.hpp"
 #include "lapwing/costs/spatial_order.hpp"
+#include "lapwing/huge_pages.hpp"
+#include "lapwing/threads.hpp"
 #include "supplied.hpp"
 
 namespace lapwing::bindings {
@@ -85,20 +90,36 @@ nb::dict counters(const Source& source) {
     return counted;
 }
 
-// The costs of all rows from `begin` to before `end`, one after the other.
-nb::object read_rows(const Source& source, Index begin, Index end) {
+// The costs of all rows from `begin` to before `end`, one after the other; None when the time is up.
+nb::object read_rows(const Source& source, Index begin, Index end, int threads, double time_limit,
+                     const nb::object& hook) {
     if (begin < 0 || end < begin || end > source.rows) throw std::out_of_range("rows out of range");
     return std::visit(
-        [&]<class T>(const std::shared_ptr<const CostSource<T>>& costs) {
-            std::vector<T> values(static_cast<std::size_t>(end - begin) * source.cols);
-            {
+        [&]<class T>(const std::shared_ptr<const CostSource<T>>& costs) -> nb::object {
+            const auto size = static_cast<std::size_t>(end - begin) * source.cols;
+            auto values = std::make_unique_for_overwrite<T[]>(size);
+            ask_for_huge_pages(values.get(), size * sizeof(T));
+            Control control(time_limit, make_hook(hook), !hook.is_none());
+            const KeepGoing keep_going = [&control](double done) {
+                return !control.look({.stage = "costs", .done = done});
+            };
+            const Index at_once = costs->rows_at_once();
+            try {
                 const Computing computing;
-                T* out = values.data();
-                RowReader<T> reader({nullptr, source.rows, source.cols, source.cols, 1}, costs.get());
-                reader.expect(begin, end);
-                for (Index i = begin; i < end; ++i, out += source.cols) std::copy_n(reader.row(i), source.cols, out);
+                const MatrixView<T> rows{nullptr, end - begin, source.cols, source.cols, 1};
+                for_each_run(rows, threads, keep_going, std::max(kPointBlock.rows, at_once), [&](Index from, Index to) {
+                    for (Index i = from; i < to; i += at_once) {
+                        const Index next = std::min(i + at_once, to);
+                        costs->fetch(begin + i, begin + next);
+                        costs->read_block(begin + i, begin + next, 0, source.cols,
+                                          values.get() + static_cast<std::size_t>(i) * source.cols, source.cols);
+                    }
+                });
+            } catch (const Interrupted&) {
+                return nb::none();
             }
-            return to_numpy(std::move(values));
+            nb::capsule owner(values.get(), [](void* p) noexcept { delete[] static_cast<T*>(p); });
+            return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(values.release(), {size}, owner));
         },
         source.costs);
 }
@@ -190,7 +211,9 @@ void bind_costs(nanobind::module_& module) {
     module.attr("CostSource") =
         nb::class_<Source>(module, "CostSource", nb::type_slots(slots),
                            "Costs that no matrix holds; see cpp/include/lapwing/costs/source.hpp.")
-            .def("read", &read_rows, "begin"_a, "end"_a, "The costs of these rows, one after the other.")
+            .def("read", &read_rows, "begin"_a, "end"_a, "threads"_a = 1,
+                 "time_limit"_a = std::numeric_limits<double>::infinity(), "hook"_a = nb::none(),
+                 "The costs of these rows, one after the other; None when the time is up.")
             .def("pairs", &read_pairs, "rows"_a, "cols"_a, "The costs of these pairs.")
             .def("in_order", &in_order, "rows"_a, "group"_a = lapwing::kNested, "threads"_a = 1,
                  "All rows, or columns, in an order in which neighbours are alike, split at multiples of a group if "

@@ -24,6 +24,9 @@ _SPARSE_BYTES_PER_THREAD = 800_000
 # included, in every class of benchmarks/gpu_crossover.py: an H200 and 16 processors of its host (benchmarks/results).
 GPU_FROM_ROWS = 1000
 
+# From this many dimensions on a cost is sooner read than computed again.
+_DIMS_OF_MATRIX = 16
+
 # Computed costs are written out for a small problem up to this size: then the method for small matrices is the fastest.
 _WRITTEN_OUT_BYTES = 16 << 20
 
@@ -55,6 +58,8 @@ class Plan:
         read; "rows", from a callback; "streamed", from a file; "sharded", in the processes of a group.
     options : MethodOptions or None
         Those of the method, if it has any.
+    holds_matrix : bool
+        Whether all costs of points are computed first, on the CPU, and held.
     """
 
     method: str
@@ -68,6 +73,7 @@ class Plan:
     device: str = "cpu"
     tier: Tier = "dense"
     options: MethodOptions | None = None
+    holds_matrix: bool = False
 
     @property
     def where(self) -> str:
@@ -143,6 +149,15 @@ def make_plan(
     ArgumentError
         For an unknown method, one that cannot use a warm start, or one that reads a matrix where it would be huge.
     """
+    if _holds_matrix(form):
+        plan = make_plan(_of_matrix(form), method, options, threads, warm_start, processors)
+        matrix = _matrix_bytes(form)
+        why = (
+            f"the costs are computed once, as a matrix of {_readable_bytes(matrix)}: of {form.dims} dimensions they "
+            "are sooner read than computed again"
+        )
+        memory, reasons = plan.memory_bytes + matrix, [*plan.reasons, why]
+        return replace(plan, tier=form.tier, memory_bytes=memory, reasons=tuple(reasons), holds_matrix=True)
     methods = methods_for(form.tier)
     if method != "auto" and method not in methods:
         raise ArgumentError(f"unknown method {method!r}; choose from {', '.join(map(repr, ['auto', *methods]))}")
@@ -188,6 +203,18 @@ def _plan(form: Form, method: str, fallback: str | None, threads: int, memory: i
         reasons=tuple(reasons),
         tier=form.tier,
     )
+
+
+def _holds_matrix(form: Form) -> bool:
+    if form.dims < _DIMS_OF_MATRIX or form.is_empty:
+        return False
+    from lapwing.costs.streamed import physical_limit
+
+    return _matrix_bytes(form) <= min(form.matrix_limit, physical_limit())
+
+
+def _of_matrix(form: Form) -> Form:
+    return form._replace(tier="dense", rows_are_contiguous=True, dims=0)
 
 
 def _choose(form: Form, warm_start: bool) -> tuple[str, str | None, str]:

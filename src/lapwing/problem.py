@@ -37,6 +37,8 @@ class Form(NamedTuple):
         Bytes that the costs may take as a matrix, if they are in none.
     cols_priced : bool
         Whether free columns have prices, too.
+    dims : int
+        How many coordinates of each point a cost is computed from; 0 if it is not computed from points.
     """
 
     shape: tuple[int, int]
@@ -47,6 +49,7 @@ class Form(NamedTuple):
     held_bytes: int
     matrix_limit: int
     cols_priced: bool = False
+    dims: int = 0
 
     @property
     def is_empty(self) -> bool:
@@ -95,7 +98,7 @@ class Problem:
         priced = self.unmatched_cost is not None
         contiguous = cost.rows_are_contiguous
         held, limit, of_cols = cost.held_bytes, cost.matrix_limit, self.unmatched_cols is not None
-        return Form(cost.shape, cost.dtype, priced, contiguous, cost.tier, held, limit, of_cols)
+        return Form(cost.shape, cost.dtype, priced, contiguous, cost.tier, held, limit, of_cols, cost.dims)
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from scipy.spatial.distance import cdist
 
 import lapwing as lw
 from lapwing.costs.points import PointCost
+from lapwing.cpu import exact
 from support.checks import assert_optimal
 from support.metrics import DEFINED, METRICS_AND_SUM, defined
 
@@ -103,6 +105,18 @@ def test_every_way_to_read_gives_the_same_bits(metric, dtype):
     turned = source.compiled(transposed=True)
     assert np.array_equal(turned.read(0, 90).reshape(90, 70), whole.T)
     assert np.array_equal(matrix(pickle.loads(pickle.dumps(source))), whole)
+
+
+@pytest.mark.parametrize("metric", sorted(set(METRICS_AND_SUM) - {"haversine"}))
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(("m", "n", "dims"), [(70, 90, 150), (67, 130, 17), (1, 5, 300), (133, 3, 129)])
+def test_points_of_many_dimensions_in_tiles(metric, dtype, m, n, dims):
+    source = pair(metric, m=m, n=n, dims=dims, dtype=dtype).compiled(transposed=False)
+    rows, cols = (index.ravel() for index in np.indices((m, n)))
+    singly = source.pairs(rows.astype(np.int64), cols.astype(np.int64))
+    assert np.array_equal(source.read(0, m), singly)
+    assert np.array_equal(source.read(0, m, 2, math.inf, None), singly)
+    assert np.array_equal(source.read(m // 2, m), singly.reshape(m, n)[m // 2 :].ravel())
 
 
 # --- solving --------------------------------------------------------------------------------------
@@ -231,6 +245,62 @@ def test_starts_batches_and_limits():
     assert lw.solve(source, unmatched_cost=1e308, method="core").objective == first.objective
 
 
+@settings(max_examples=60)
+@given(
+    metric=st.sampled_from(sorted(set(METRICS_AND_SUM) - {"haversine", "minkowski"})),
+    dims=st.integers(16, 300),
+    m=st.integers(1, 60),
+    n=st.integers(1, 60),
+    dtype=st.sampled_from([np.float32, np.float64]),
+    maximize=st.booleans(),
+    priced=st.booleans(),
+    gated=st.booleans(),
+    seed=st.integers(0, 2**32),
+    method=st.sampled_from(["auto", "core", "ssp", "hungarian-tree"]),
+)
+def test_a_matrix_is_held_of_many_dimensions(metric, dims, m, n, dtype, maximize, priced, gated, seed, method):
+    source = pair(metric, seed, m, n, dims, dtype)
+    middle = float(np.median(matrix(source)))
+    if gated:
+        source = PointCost(tuple(replace(term, limit=middle) for term in source.terms))
+    problem = {"maximize": maximize, "unmatched_cost": middle if priced else None}
+    assert lw.plan(source, method=method, **problem).holds_matrix
+    try:
+        result = lw.solve(source, method=method, **problem)
+    except lw.InfeasibleError:
+        with pytest.raises(lw.InfeasibleError):
+            lw.solve(source, method="core", memory_limit=0, **problem)
+        return
+    assert_optimal(result, source.in_sense(maximize).read(slice(None)), **problem)
+    other = lw.solve(source, method="core", memory_limit=0, **problem)
+    assert not other.plan.holds_matrix
+    assert result.objective == pytest.approx(other.objective, rel=1e-12, abs=1e-12)
+    assert lw.certify(source, result.row_to_col, result.u, result.v, **problem).primal == result.objective
+
+
+def test_a_held_matrix_with_a_wrong_cost_is_refused(monkeypatch):
+    source = pair("euclidean", m=40, n=40, dims=20)
+    right = exact.with_matrix
+
+    def wrong(*given):
+        problem, *others = right(*given)
+        problem.cost.array[3] += np.where(np.arange(40) == lw.solve(source, memory_limit=0).row_to_col[3], 1, 0)
+        return problem, *others
+
+    monkeypatch.setattr(exact, "with_matrix", wrong)
+    with pytest.raises(lw.InternalError, match="certificate refuses"):
+        lw.solve(source)
+
+
+def test_many_dimensions_with_a_time_limit_and_progress():
+    rng = np.random.default_rng(3)
+    source = lw.costs.squared_euclidean(rng.normal(size=(2500, 600)), rng.normal(size=(2500, 600)))
+    seen = []
+    late = lw.solve(source, time_limit=0.1, progress=seen.append)
+    assert late.status == "time_limit" and late.lower_bound <= late.objective
+    assert "costs" in {state.stage for state in seen}
+
+
 # --- the plan, and what cannot be used ------------------------------------------------------------
 
 
@@ -244,6 +314,11 @@ def test_plan_says_where_the_costs_are():
     plan = lw.plan(small)
     assert plan.method == "jv" and "written out as a matrix once: 312.5 KiB" in str(plan)
     assert plan.memory_bytes > 200 * 200 * 8
+    deep = lw.costs.euclidean(rng.random((3000, 16)), rng.random((2000, 16)))
+    plan = lw.plan(deep)
+    assert plan.holds_matrix and plan.tier == "computed" and plan.transposed and plan.memory_bytes > 3000 * 2000 * 8
+    assert "computed once, as a matrix of 45.8 MiB: of 16 dimensions" in str(plan)
+    assert not lw.plan(deep, memory_limit="45MB").holds_matrix and not lw.plan(large).holds_matrix
     long = lw.costs.euclidean(rng.random((5, 2)), rng.random((1_000_000, 2)))
     assert lw.plan(long).method == "core"
     huge = lw.costs.euclidean(rng.random((40_000, 2)), rng.random((40_000, 2)))

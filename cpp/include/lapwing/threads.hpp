@@ -61,12 +61,12 @@ bool lies_by_columns(const MatrixView<T>& matrix) {
     return matrix.row_stride == 1 && matrix.col_stride != 1;
 }
 
-// Calls work(begin, end) for runs of rows that make up `lines`, from up to `threads` threads. An exception of work is
-// rethrown here once all threads are done.
+// Calls work(begin, end) for runs of `longest` rows, but for the last one, that make up `lines`, from up to `threads`
+// threads. An exception of work is rethrown here once all threads are done.
 template <class T, class Work>
-void for_each_run(const MatrixView<T>& lines, int threads, const KeepGoing& keep_going, const Work& work) {
+void for_each_run(const MatrixView<T>& lines, int threads, const KeepGoing& keep_going, Index longest,
+                  const Work& work) {
     constexpr double kPairsPerThread = 100'000;
-    constexpr std::int64_t kLinesPerTurn = 16;
     const double pairs = static_cast<double>(lines.rows) * static_cast<double>(lines.cols);
     const double useful = std::min(pairs / kPairsPerThread, static_cast<double>(threads));
     std::atomic<std::int64_t> next = 0;
@@ -75,9 +75,9 @@ void for_each_run(const MatrixView<T>& lines, int threads, const KeepGoing& keep
     Watch watch(keep_going);
     run_together(static_cast<int>(useful), [&](bool is_caller) {
         try {
-            for (std::int64_t begin; (begin = next.fetch_add(kLinesPerTurn)) < lines.rows;) {
+            for (std::int64_t begin; (begin = next.fetch_add(longest)) < lines.rows;) {
                 work(static_cast<Index>(begin),
-                     static_cast<Index>(std::min<std::int64_t>(begin + kLinesPerTurn, lines.rows)));
+                     static_cast<Index>(std::min<std::int64_t>(begin + longest, lines.rows)));
                 if (is_caller) watch.look(std::min(1.0, static_cast<double>(next) / lines.rows));
             }
         } catch (...) {
@@ -87,6 +87,12 @@ void for_each_run(const MatrixView<T>& lines, int threads, const KeepGoing& keep
         }
     });
     if (failure) std::rethrow_exception(failure);
+}
+
+template <class T, class Work>
+void for_each_run(const MatrixView<T>& lines, int threads, const KeepGoing& keep_going, const Work& work) {
+    constexpr Index kLongest = 16;
+    for_each_run(lines, threads, keep_going, kLongest, work);
 }
 
 // The same with work(i), row by row.

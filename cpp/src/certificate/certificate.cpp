@@ -19,7 +19,8 @@ namespace {
 using namespace proof;
 
 constexpr Index kBlock = baseline::kCertificateBlock;
-constexpr Index kBuffer = 1024;  // costs copied at a time, or made by a source
+constexpr Index kBuffer = 1024;       // costs of a line copied at a time, or made by a source
+constexpr Index kLinesTogether = 16;  // of a source
 
 template <class D>
 void report(Certificate<D>& result, Fault fault, Index row, Index col) {
@@ -75,16 +76,13 @@ class LineScan {
     void run(int threads, const KeepGoing& keep_going) {
         if constexpr (std::is_floating_point_v<T>)
             if (run_by_boxes(threads, keep_going)) return;
+        if (source_ != nullptr) {
+            const Index longest = std::max(kLinesTogether, source_->rows_at_once());
+            return for_each_run(lines_, threads, keep_going, longest,
+                                [this](Index begin, Index end) { scan_source(begin, end); });
+        }
         for_each_run(lines_, threads, keep_going, [this](Index begin, Index end) {
-            const Index at_once = source_ != nullptr ? source_->rows_at_once() : 1;
-            for (Index i = begin; i < end; ++i) {
-                if (sparse_ != nullptr) {
-                    scan_sparse(i);
-                    continue;
-                }
-                if (source_ != nullptr && (i - begin) % at_once == 0) source_->fetch(i, std::min(i + at_once, end));
-                scan(i);
-            }
+            for (Index i = begin; i < end; ++i) sparse_ != nullptr ? scan_sparse(i) : scan(i);
         });
     }
 
@@ -124,7 +122,7 @@ class LineScan {
                 if (by_boxes)
                     looked_at += scan_boxes(i, *boxes);
                 else
-                    scan(i);
+                    scan_source(i, i + 1);
             }
             if (looked_at > kUseless * (end - begin) * lines_.cols) useful = false;
         });
@@ -155,20 +153,34 @@ class LineScan {
                          parts_ > 1 ? cross_above.data() : cross_duals_, lines_.cols, raised_.data());
     }
     void scan(Index i) {
-        if (source_ == nullptr && lines_.col_stride == 1) return scan(i, lines_.row(i), 0, lines_.cols);
+        if (lines_.col_stride == 1) return scan(i, lines_.row(i), 0, lines_.cols);
         T buffer[kBuffer];
         Index n = 0;
         for (Index first = 0; first < lines_.cols; first += n) {
             n = std::min(kBuffer, lines_.cols - first);
-            if (source_ != nullptr) {
-                source_->read(i, first, n, buffer);
-                const std::int64_t wanted = row_to_col_[i];
-                if (first <= wanted && wanted < first + n)
-                    matched_[static_cast<std::size_t>(i)] = buffer[static_cast<Index>(wanted) - first];
-            } else {
-                for (Index k = 0; k < n; ++k) buffer[k] = lines_.at(i, first + k);
-            }
+            for (Index k = 0; k < n; ++k) buffer[k] = lines_.at(i, first + k);
             scan(i, buffer, first, n);
+        }
+    }
+    // Lines begin .. end - 1, as many at once as the source makes best.
+    void scan_source(Index begin, Index end) {
+        const Index at_once = std::min(source_->rows_at_once(), end - begin);
+        const Index across = at_once < kLinesTogether ? kBuffer : kBuffer / 4;
+        std::vector<T> buffer(static_cast<std::size_t>(at_once) * static_cast<std::size_t>(across));
+        for (Index next; begin < end; begin = next) {
+            next = std::min(begin + at_once, end);
+            source_->fetch(begin, next);
+            for (Index first = 0, n; first < lines_.cols; first += n) {
+                n = std::min(across, lines_.cols - first);
+                source_->read_block(begin, next, first, n, buffer.data(), n);
+                const T* costs = buffer.data();
+                for (Index i = begin; i < next; ++i, costs += n) {
+                    const std::int64_t wanted = row_to_col_[i];
+                    if (first <= wanted && wanted < first + n)
+                        matched_[static_cast<std::size_t>(i)] = costs[static_cast<Index>(wanted) - first];
+                    scan(i, costs, first, n);
+                }
+            }
         }
     }
     // The entries of a line are copied piece by piece beside the duals of their positions.

@@ -44,6 +44,25 @@ void PointCosts<T>::read(Index i, Index first, Index count, T* out) const {
 }
 
 template <class T>
+bool PointCosts<T>::has_many_dims() const {
+    constexpr Index kMany = 16;  // of fewer, points of a row of costs are soon there
+    Index dims = 0;
+    for (const PointTerm<T>& term : terms_) dims += term.dims;
+    return dims >= kMany;
+}
+
+template <class T>
+void PointCosts<T>::read_block(Index begin, Index end, Index first, Index count, T* out, std::ptrdiff_t stride) const {
+    if (!has_many_dims() || end - begin == 1) return CostSource<T>::read_block(begin, end, first, count, out, stride);
+    const auto scratch = std::make_unique_for_overwrite<PointScratch<T>>();
+    for (Index i = begin; i < end; i += kPointBlock.rows)
+        for (Index j = 0; j < count; j += kPointBlock.cols)
+            LAPWING_DISPATCH(compute_rows, terms_.data(), static_cast<Index>(terms_.size()), i,
+                             std::min(kPointBlock.rows, end - i), first + j, std::min(kPointBlock.cols, count - j),
+                             out + (i - begin) * stride + j, stride, *scratch);
+}
+
+template <class T>
 std::unique_ptr<PointCosts<T>> PointCosts<T>::chosen(std::span<const Index> rows, std::span<const Index> cols) const {
     auto chosen = std::make_unique<PointCosts>(static_cast<Index>(rows.size()), static_cast<Index>(cols.size()));
     for (const PointTerm<T>& term : terms_) {

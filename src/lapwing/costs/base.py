@@ -96,6 +96,11 @@ class CostSource(ABC):
         return 0
 
     @property
+    def dims(self) -> int:
+        """How many coordinates of each point a cost is computed from; 0 if it is not computed from points."""
+        return 0
+
+    @property
     def device_of(self) -> GpuArray | None:
         """An array like those that the source was made from, if these are on a GPU: there it is solved."""
         return None

@@ -131,6 +131,10 @@ class PointCost(CostSource):
         return True
 
     @property
+    def dims(self) -> int:
+        return sum(term.x.dims for term in self.terms)
+
+    @property
     def shape(self) -> tuple[int, int]:
         return len(self.terms[0].x), len(self.terms[0].y)
 

@@ -24,6 +24,7 @@ from lapwing.certificate import Certificate, prove, require_matching
 from lapwing.costs.dense import row_blocks
 from lapwing.costs.sparse import SparseCost
 from lapwing.cpu.batch import BatchAnswer
+from lapwing.cpu.held import with_matrix
 from lapwing.cpu.large_costs import are_small
 from lapwing.cpu.solve import (
     FREE,
@@ -64,17 +65,20 @@ def solve_proven(
     if problem.has_required_columns and not problem.is_empty:
         return _solved_rewritten(problem, plan, start, control, certify=certify)
     began = time.perf_counter()
+    deadline, given = began + control.time_limit, problem
+    if plan.holds_matrix and problem.cost.dims > 0 and not problem.is_empty:
+        problem, plan, control = with_matrix(problem, plan, control)
     if _may_be_turned(problem) and start is None:
         found = _solved_turned(problem, plan, control, certify=certify)
         if found is not None:
             return found
-        control = control._replace(time_limit=control.time_limit - (time.perf_counter() - began))
+        control = control._replace(time_limit=deadline - time.perf_counter())
     try:
         answer = run(problem, plan, start, control)
     except RangeError:
         if problem.is_integer or problem.is_empty:
             raise
-        left = control.time_limit - (time.perf_counter() - began)
+        left = deadline - time.perf_counter()
         answer, certificate = _solved_wide(problem, plan, control._replace(time_limit=left))
         if not math.isfinite(certificate.primal):  # the optimum itself is out of range
             raise
@@ -88,12 +92,15 @@ def solve_proven(
         return answer, None
     if control.hook is not None:
         _show_answer(control.hook, problem, answer)
-    certificate = prove(problem, answer.row_to_col, *answer.proving_duals, plan.threads, control.hook)
+    proved = given if certify else problem  # the costs as they are defined, not as they are held
+    certificate = prove(proved, answer.row_to_col, *answer.proving_duals, plan.threads, control.hook)
     require_matching(certificate)
     if answer.status == "optimal" and not is_proven(problem, answer, certificate):
         refuse_errors(problem, answer, certificate)
-        remaining = control.time_limit - (time.perf_counter() - began)
+        remaining = deadline - time.perf_counter()
         answer, certificate = repaired(problem, plan, answer, certificate, remaining, control.hook)
+        if proved is not problem:
+            certificate = prove(proved, answer.row_to_col, *answer.proving_duals, plan.threads, control.hook)
     answer.statistics["certify_seconds"] = time.perf_counter() - began - solved
     if not certify:
         return answer, None

@@ -40,6 +40,15 @@ struct PointTerm {
 };
 
 inline constexpr Index kColumnsAtOnce = 64;
+// Points of many dimensions that are computed together, and how many dimensions at a time.
+inline constexpr struct {
+    Index rows = 64, cols = 64, dims = 128;
+} kPointBlock;
+template <class T>
+struct PointScratch {
+    T sums[kPointBlock.rows * kPointBlock.cols], totals[kPointBlock.rows * kPointBlock.cols];  // of a term; of all
+    T packed[kPointBlock.cols * kPointBlock.dims];                                             // coordinates of columns
+};
 
 template <class T>
 class PointCosts final : public CostSource<T> {
@@ -53,8 +62,10 @@ class PointCosts final : public CostSource<T> {
     Index rows() const { return rows_; }
     Index cols() const { return cols_; }
     void read(Index i, Index first, Index count, T* out) const override;
+    void read_block(Index begin, Index end, Index first, Index count, T* out, std::ptrdiff_t stride) const override;
     std::unique_ptr<CostSource<T>> part(std::span<const Index> rows, std::span<const Index> cols) const override;
     bool has_parts() const override { return true; }
+    Index rows_at_once() const override { return has_many_dims() ? kPointBlock.rows : 1; }
     std::vector<std::int32_t> in_order(bool rows, Index group, Team& team,
                                        const std::function<void()>& poll) const override;
     std::unique_ptr<CostSource<T>> in_boxes(std::span<const Index> rows, std::span<const Index> cols) const override;
@@ -76,6 +87,7 @@ class PointCosts final : public CostSource<T> {
     // Rows and columns are in spatial order: puts the columns into boxes.
     void make_boxes();
     std::ptrdiff_t stride() const { return std::ptrdiff_t{cols_} + kColumnsAtOnce; }
+    bool has_many_dims() const;
 
     Index rows_, cols_;
     std::vector<Coordinates> coordinates_;

@@ -84,6 +84,10 @@ class CostSource {
     virtual ~CostSource() = default;
     // Writes `count` costs of row i, from column `first` on, to out[count].
     virtual void read(Index i, Index first, Index count, T* out) const = 0;
+    // The same of rows begin .. end - 1; out[stride] is the first cost of the second one.
+    virtual void read_block(Index begin, Index end, Index first, Index count, T* out, std::ptrdiff_t stride) const {
+        for (Index i = begin; i < end; ++i, out += stride) read(i, first, count, out);
+    }
     // out[k] = the cost of rows[k] and cols[k].
     virtual void read_pairs(std::span<const Index> rows, std::span<const Index> cols, T* out) const {
         for (std::size_t k = 0; k < rows.size(); ++k) read(rows[k], cols[k], 1, out + k);
