@@ -3,9 +3,9 @@
 // kColumnsAtOnce columns at a time, from any column on: a tile of kTile registers goes through all dimensions of all
 // terms before the next. About 0.2 cycles a pair for squared distances in the plane, float32, 512 bits.
 //
-// Points of many dimensions do not fit the caches, so that a row at a time waits for memory. Several rows (compute_rows)
-// go through the dimensions in pieces: a tile of kRows rows and kVectors registers of columns takes its sums up where it
-// left them. Per pair the operations and their order are the same.
+// Points of many dimensions do not fit the caches, so that a row at a time waits for memory. Several rows
+// (compute_rows) go through the dimensions in pieces: a tile of kRows rows and kVectors registers of columns takes its
+// sums up where it left them. Per pair the operations and their order are the same.
 namespace lapwing {
 namespace LAPWING_TARGET {
 
