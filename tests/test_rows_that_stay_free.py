@@ -157,3 +157,26 @@ def test_the_smallest_violator_where_no_line_may_stay_free():
         with pytest.raises(lw.InfeasibleError) as raised:
             lw.solve(cost, unmatched_cost=prices)
         assert (raised.value.rows.tolist(), raised.value.cols.tolist()) == (rows, cols)
+
+
+@pytest.mark.parametrize("as_pairs", [False, True])
+def test_ties_of_costs_far_above_their_differences(as_pairs):
+    base = 712e12  # in steps of 1/8; by less than 2 the costs of a path are one number up to rounding
+    eighths = [[2, 2, 2, 4, 2, 1], [3, 1, 1, 3, 2, 2], [4, 2, 3, 5, 4, 2]]
+    cost = base + np.array(eighths) / 8
+    result = lw.solve(sp.coo_array(cost) if as_pairs else cost, unmatched_cost=base + 0.25)
+    assert_proven(result, cost, unmatched_cost=base + 0.25)
+    assert (result.row_to_col >= 0).all()
+
+
+@given(st.integers(0, 2**32), st.sampled_from([7e14, 2.0**51, 2.0**50, 100.0]), st.booleans())
+def test_most_matches_whatever_the_base(seed, base, as_pairs):
+    rng = np.random.default_rng(seed)
+    m, n = rng.integers(1, 6, 2)
+    steps, unit = rng.integers(0, 6, (m, n)), np.spacing(base) * rng.integers(1, 3)
+    price = int(rng.integers(0, 6))
+    result = lw.solve(
+        sp.coo_array(base + steps * unit) if as_pairs else base + steps * unit, unmatched_cost=base + price * unit
+    )
+    if result.certificate.exact:
+        assert len(result.pairs) == len(lw.solve(steps, unmatched_cost=price).pairs)

@@ -14,7 +14,7 @@ from scipy.spatial.distance import cdist
 
 import lapwing as lw
 from lapwing.costs.points import PointCost
-from lapwing.cpu import exact
+from lapwing.cpu import held
 from support.checks import assert_optimal
 from support.metrics import DEFINED, METRICS_AND_SUM, defined
 
@@ -280,14 +280,14 @@ def test_a_matrix_is_held_of_many_dimensions(metric, dims, m, n, dtype, maximize
 
 def test_a_held_matrix_with_a_wrong_cost_is_refused(monkeypatch):
     source = pair("euclidean", m=40, n=40, dims=20)
-    right = exact.with_matrix
+    right = held.with_matrix
 
     def wrong(*given):
         problem, *others = right(*given)
         problem.cost.array[3] += np.where(np.arange(40) == lw.solve(source, memory_limit=0).row_to_col[3], 1, 0)
         return problem, *others
 
-    monkeypatch.setattr(exact, "with_matrix", wrong)
+    monkeypatch.setattr(held, "with_matrix", wrong)
     with pytest.raises(lw.InternalError, match="certificate refuses"):
         lw.solve(source)
 

@@ -5,7 +5,6 @@
 
 #include "lapwing/costs/source.hpp"
 #include "lapwing/exact/wide.hpp"
-#include "lapwing/matching/layers.hpp"
 #include "lapwing/reductions/in_boxes.hpp"
 
 namespace lapwing {
@@ -42,12 +41,21 @@ class TightPairs {
         std::sort(counted.begin(), counted.end());
         std::ranges::transform(counted, rows.begin(), [](const auto& row) { return row.second; });
     }
-    bool is_open(Index j) const { return is_nearly_tight(price(j), v_[j], D{0}); }
-    bool accepts(const std::vector<Index>& rows, const std::vector<Index>& cols) const {
-        return pays<D>(
+    bool is_open(Index j) const { return is_nearly_tight(price(j), v_[j], D{0}, as_rounded_); }
+    bool accepts(const std::vector<Index>& rows, const std::vector<Index>& cols) {
+        const bool accepted = pays<D>(
             rows, cols, row_to_col_,
             [this](Index i, Index j) { return j < 0 ? problem_.unmatched_cost[i] : at_pair(problem_, i, j); },
             [this](Index j) { return price(j); });
+        has_refused_ |= !accepted;
+        return accepted;
+    }
+    bool has_refused() const { return has_refused_; }
+    void follow_less() {
+        as_rounded_ = true;
+        std::fill(kept_.begin(), kept_.end(), std::vector<Columns::Word>());
+        kept_bytes_ = 0;
+        read_ = -1;
     }
 
   private:
@@ -59,7 +67,8 @@ class TightPairs {
     }
     // At least the c - v of all tight pairs of a row.
     D limit_of(D u) const {
-        if constexpr (std::is_floating_point_v<D>) u += (std::fabs(u) + largest_) * 0x1p-47;
+        if constexpr (std::is_floating_point_v<D>)
+            if (!as_rounded_) u += (std::fabs(u) + largest_) * 0x1p-47;
         return u;
     }
     Index next_in_boxes(Index i, std::int64_t& cursor, const Columns& among) {
@@ -71,7 +80,7 @@ class TightPairs {
         }
         for (; cursor < static_cast<std::int64_t>(near_.size()); ++cursor) {
             const NearColumn<T>& near = near_[static_cast<std::size_t>(cursor)];
-            if (among.has(near.col) && is_nearly_tight(problem_.minimised(near.cost), u, v_[near.col]))
+            if (among.has(near.col) && is_nearly_tight(problem_.minimised(near.cost), u, v_[near.col], as_rounded_))
                 return ++cursor, near.col;
         }
         return -1;
@@ -116,6 +125,7 @@ class TightPairs {
     const std::vector<Index>& row_to_col_;
     const D *v_, *prices_;
     const ColumnBoxes<T>* boxes_;  // null: rows are read whole
+    bool as_rounded_ = false, has_refused_ = false;
     BoxPrices<T> box_prices_;
     D largest_ = 0;                    // magnitude of v
     std::vector<NearColumn<T>> near_;  // of row read_, columns that may be tight
@@ -140,7 +150,7 @@ Index match_tied_rows(const Problem<T>& problem, std::vector<Index>& row_to_col,
     }
     TightPairs<T> pairs(problem, row_to_col, v, prices);
     pairs.sort(free);
-    return LayeredMatching(pairs, row_to_col, col_to_row, std::move(free)).run();
+    return match_along(pairs, row_to_col, col_to_row, free);
 }
 
 }  // namespace

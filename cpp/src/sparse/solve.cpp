@@ -46,20 +46,26 @@ class SparseTightPairs {
         const auto& row = s_.pairs.rows[i];
         for (; cursor < row.count; ++cursor) {
             const auto& entry = s_.entries(i)[cursor];
-            if (among.has(entry.col) && is_nearly_tight(static_cast<D>(entry.cost), s_.u[i], s_.v[entry.col]))
+            if (among.has(entry.col) &&
+                is_nearly_tight(static_cast<D>(entry.cost), s_.u[i], s_.v[entry.col], as_rounded_))
                 return ++cursor, entry.col;
         }
         return -1;
     }
-    bool is_open(Index j) const { return is_nearly_tight(s_.free_price(j), s_.v[j], D{0}); }
-    bool accepts(const std::vector<Index>& rows, const std::vector<Index>& cols) const {
-        return pays<D>(
+    bool is_open(Index j) const { return is_nearly_tight(s_.free_price(j), s_.v[j], D{0}, as_rounded_); }
+    bool accepts(const std::vector<Index>& rows, const std::vector<Index>& cols) {
+        const bool accepted = pays<D>(
             rows, cols, s_.row_to_col, [this](Index i, Index j) { return s_.cost_of(i, j < 0 ? kExit : j); },
             [this](Index j) { return s_.free_price(j); });
+        has_refused_ |= !accepted;
+        return accepted;
     }
+    bool has_refused() const { return has_refused_; }
+    void follow_less() { as_rounded_ = true; }
 
   private:
     SparseState<T>& s_;
+    bool as_rounded_ = false, has_refused_ = false;
 };
 
 // u from the matched costs, so that matched pairs are tight to the last digit that there is; and more matched rows
@@ -76,7 +82,7 @@ void finish(SparseState<T>& state) {
     }
     if (state.exits == nullptr || free.empty()) return;
     SparseTightPairs<T> pairs(state);
-    LayeredMatching(pairs, state.row_to_col, state.col_to_row, std::move(free)).run();
+    match_along(pairs, state.row_to_col, state.col_to_row, free);
 }
 
 template <class T>

@@ -24,7 +24,6 @@ from lapwing.certificate import Certificate, prove, require_matching
 from lapwing.costs.dense import row_blocks
 from lapwing.costs.sparse import SparseCost
 from lapwing.cpu.batch import BatchAnswer
-from lapwing.cpu.held import with_matrix
 from lapwing.cpu.large_costs import are_small
 from lapwing.cpu.solve import (
     FREE,
@@ -67,7 +66,9 @@ def solve_proven(
     began = time.perf_counter()
     deadline, given = began + control.time_limit, problem
     if plan.holds_matrix and problem.cost.dims > 0 and not problem.is_empty:
-        problem, plan, control = with_matrix(problem, plan, control)
+        from lapwing.cpu import held
+
+        problem, plan, control = held.with_matrix(problem, plan, control)
     if _may_be_turned(problem) and start is None:
         found = _solved_turned(problem, plan, control, certify=certify)
         if found is not None:

@@ -7,25 +7,42 @@
 // to kMostBytes. Where columns are in boxes (costs/boxes.hpp), only those boxes of a row that may hold tight pairs.
 //
 // Duals of floats are rounded. There, pairs that are tight up to rounding are followed, and a path is used if it costs
-// no more than what it replaces: a sum without rounding.
+// no more than what it replaces: a sum without rounding. Where one is refused, others may lie behind it: then the pairs
+// whose cost - v - u is rounded to 0 or less, which are fewer, are followed once more.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <utility>
 #include <vector>
 
 #include "lapwing/certificate/exact_sum.hpp"
+#include "lapwing/matching/layers.hpp"
 #include "lapwing/types.hpp"
 
 namespace lapwing {
 
-// Whether cost - u - v is 0, of floats up to their rounding.
+// Whether cost - u - v is 0; of floats up to their rounding, or as it is rounded.
 template <class D>
-bool is_nearly_tight(D cost, D u, D v) {
+bool is_nearly_tight(D cost, D u, D v, bool as_rounded = false) {
     if constexpr (std::is_floating_point_v<D>)
-        return cost - v - u <= (std::fabs(cost) + std::fabs(u) + std::fabs(v)) * 0x1p-50 && cost < kInfinity<D>;
-    else
-        return !(cost - v > u);
+        if (!as_rounded)
+            return cost - v - u <= (std::fabs(cost) + std::fabs(u) + std::fabs(v)) * 0x1p-50 && cost < kInfinity<D>;
+    return !(cost - v > u);
+}
+
+// Takes paths of tight pairs, as `pairs` tells them: first up to rounding. Returns how many rows got a column.
+template <class Pairs>
+Index match_along(Pairs& pairs, std::vector<Index>& row_to_col, std::vector<Index>& col_to_row,
+                  const std::vector<Index>& free) {
+    Index gained = LayeredMatching(pairs, row_to_col, col_to_row, free).run();
+    if (!pairs.has_refused()) return gained;
+    pairs.follow_less();
+    std::vector<Index> left;
+    std::copy_if(free.begin(), free.end(), std::back_inserter(left),
+                 [&](Index i) { return row_to_col[static_cast<std::size_t>(i)] < 0; });
+    return gained + LayeredMatching(pairs, row_to_col, col_to_row, std::move(left)).run();
 }
 
 // Whether a path, of rows[k] which leaves its column for cols[k], costs no more than what it replaces: its first row's
