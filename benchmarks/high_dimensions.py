@@ -36,11 +36,8 @@ def main() -> None:
         for dtype in (np.float32, np.float64):
             row = {"n": n, "dims": dims, "dtype": np.dtype(dtype).name} | times(n, dims, dtype, options.threads)
             report.add(row)
-            print(
-                "  ".join(
-                    f"{key} {value:.3f}" if isinstance(value, float) else str(value) for key, value in row.items()
-                )
-            )
+            shown = " ".join(f"{key} {row[key]:.3f} s" for key in ("seconds", "not_held", "cdist"))
+            print(f"n = {n}, d = {dims}, {row['dtype']}: {shown}", flush=True)
 
 
 def times(n: int, dims: int, dtype: Any, threads: int) -> dict[str, float]:

@@ -34,20 +34,18 @@ def matched_costs(costs: Any, row_to_col: Any) -> Any:
     free = row_to_col < 0
     cols = library.where(free, 0, row_to_col)
     if library.__name__ == "torch":
-        bits = _as_signed(costs)
+        bits = _as_signed(costs, library)
         matched = bits.gather(-1, cols.unsqueeze(-1)).squeeze(-1)
         matched = library.where(free, matched.new_zeros(()), matched)
         return matched if bits is costs else matched.view(costs.dtype)
     return library.where(free, 0, library.take_along_axis(costs, cols[..., None], -1)[..., 0])
 
 
-def _as_signed(costs: Any) -> Any:
-    """Unsigned integers of 16 bits and more as signed ones of the same bits: `gather` of PyTorch 2.11 has no others."""
+def _as_signed(costs: Any, torch: Any) -> Any:
+    """Unsigned integers as signed ones of the same bits, where `gather` of PyTorch 2.11 does not take them."""
     name = str(costs.dtype)
-    if name not in ("torch.uint16", "torch.uint32", "torch.uint64"):
+    if name not in ("torch.uint16", "torch.uint32", "torch.uint64"):  # which old versions do not have
         return costs
-    import torch
-
     return costs.view(getattr(torch, name.replace("torch.u", "")))
 
 

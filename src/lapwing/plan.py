@@ -59,7 +59,7 @@ class Plan:
     options : MethodOptions or None
         Those of the method, if it has any.
     holds_matrix : bool
-        Whether all costs of points are computed first, on the CPU, and held.
+        Whether the CPU computes all costs of points first, and holds them.
     """
 
     method: str
@@ -150,7 +150,8 @@ def make_plan(
         For an unknown method, one that cannot use a warm start, or one that reads a matrix where it would be huge.
     """
     if _holds_matrix(form):
-        plan = make_plan(_of_matrix(form), method, options, threads, warm_start, processors)
+        of_matrix = form._replace(tier="dense", rows_are_contiguous=True, dims=0)
+        plan = make_plan(of_matrix, method, options, threads, warm_start, processors)
         matrix = _matrix_bytes(form)
         why = (
             f"the costs are computed once, as a matrix of {_readable_bytes(matrix)}: of {form.dims} dimensions they "
@@ -211,10 +212,6 @@ def _holds_matrix(form: Form) -> bool:
     from lapwing.costs.streamed import physical_limit
 
     return _matrix_bytes(form) <= min(form.matrix_limit, physical_limit())
-
-
-def _of_matrix(form: Form) -> Form:
-    return form._replace(tier="dense", rows_are_contiguous=True, dims=0)
 
 
 def _choose(form: Form, warm_start: bool) -> tuple[str, str | None, str]:

@@ -54,6 +54,12 @@ def test_other_rows_start_from_columns(name):
     assert result.statistics["rows_read"] < {"sums and noise": 75}.get(name, 8) * len(cost)
 
 
+@pytest.mark.parametrize("n", [200, 400, 1000])
+def test_row_reduction_goes_on_where_a_match_takes_few_reads(n):
+    """With one read a row alone, 3.7, 5.6 and 6.0 reads a row."""
+    assert solved("rows of other scales", n) < 3.6
+
+
 @pytest.mark.parametrize("order", ["as dates come", "as they go", "any"])
 def test_rows_share_out_columns_whose_minima_many_attain(order):
     """Whatever the order of the columns; 144 reads a row in the first, if rows take the first column that is free."""

@@ -42,15 +42,12 @@ class TightPairs {
         std::ranges::transform(counted, rows.begin(), [](const auto& row) { return row.second; });
     }
     bool is_open(Index j) const { return is_nearly_tight(price(j), v_[j], D{0}, as_rounded_); }
-    bool accepts(const std::vector<Index>& rows, const std::vector<Index>& cols) {
-        const bool accepted = pays<D>(
+    bool accepts(const std::vector<Index>& rows, const std::vector<Index>& cols) const {
+        return pays<D>(
             rows, cols, row_to_col_,
             [this](Index i, Index j) { return j < 0 ? problem_.unmatched_cost[i] : at_pair(problem_, i, j); },
             [this](Index j) { return price(j); });
-        has_refused_ |= !accepted;
-        return accepted;
     }
-    bool has_refused() const { return has_refused_; }
     void follow_less() {
         as_rounded_ = true;
         std::fill(kept_.begin(), kept_.end(), std::vector<Columns::Word>());
@@ -125,7 +122,7 @@ class TightPairs {
     const std::vector<Index>& row_to_col_;
     const D *v_, *prices_;
     const ColumnBoxes<T>* boxes_;  // null: rows are read whole
-    bool as_rounded_ = false, has_refused_ = false;
+    bool as_rounded_ = false;      // only pairs whose rounded cost - v - u is 0 or less
     BoxPrices<T> box_prices_;
     D largest_ = 0;                    // magnitude of v
     std::vector<NearColumn<T>> near_;  // of row read_, columns that may be tight

@@ -53,19 +53,16 @@ class SparseTightPairs {
         return -1;
     }
     bool is_open(Index j) const { return is_nearly_tight(s_.free_price(j), s_.v[j], D{0}, as_rounded_); }
-    bool accepts(const std::vector<Index>& rows, const std::vector<Index>& cols) {
-        const bool accepted = pays<D>(
+    bool accepts(const std::vector<Index>& rows, const std::vector<Index>& cols) const {
+        return pays<D>(
             rows, cols, s_.row_to_col, [this](Index i, Index j) { return s_.cost_of(i, j < 0 ? kExit : j); },
             [this](Index j) { return s_.free_price(j); });
-        has_refused_ |= !accepted;
-        return accepted;
     }
-    bool has_refused() const { return has_refused_; }
     void follow_less() { as_rounded_ = true; }
 
   private:
     SparseState<T>& s_;
-    bool as_rounded_ = false, has_refused_ = false;
+    bool as_rounded_ = false;
 };
 
 // u from the matched costs, so that matched pairs are tight to the last digit that there is; and more matched rows

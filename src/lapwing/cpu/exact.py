@@ -65,7 +65,7 @@ def solve_proven(
         return _solved_rewritten(problem, plan, start, control, certify=certify)
     began = time.perf_counter()
     deadline, given = began + control.time_limit, problem
-    if plan.holds_matrix and problem.cost.dims > 0 and not problem.is_empty:
+    if plan.holds_matrix:
         from lapwing.cpu import held
 
         problem, plan, control = held.with_matrix(problem, plan, control)

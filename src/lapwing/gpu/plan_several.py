@@ -9,7 +9,7 @@ from lapwing.costs.points import PointCost
 from lapwing.errors import ArgumentError
 from lapwing.gpu.core.memory import list_arrays, workspace_bytes
 from lapwing.gpu.core.sharded_solver import bytes_of_sample
-from lapwing.gpu.costs.computed import ComputedCosts, dims_of
+from lapwing.gpu.costs.computed import ComputedCosts
 from lapwing.gpu.costs.point_slabs import SlabLayout, slab_layout
 from lapwing.gpu.costs.sharded import Shard, shares
 from lapwing.gpu.plan import (
@@ -128,7 +128,7 @@ def plan_slabs(
     reasons = [
         f"solved on GPU {info.ordinal} ({info.name}), which searches; {first} bytes there",
         f"no memory holds the matrix, {lines * positions * ITEM_BYTES[dtype]} bytes: in every pass over it each GPU "
-        f"computes the costs of its own {what}, {layout.rows} at once, of {dims_of(source)} dimensions; {other} bytes "
+        f"computes the costs of its own {what}, {layout.rows} at once, of {source.dims} dimensions; {other} bytes "
         "on each other GPU",
         f"{what} that are listed again are computed by the other GPUs, each some of the costs, up to {layout.rows} at "
         f"once; of each, {layout.stream.depth} costs are kept",

@@ -12,7 +12,7 @@
 //   2. Augmenting row reduction: a free row takes its nearest column and lowers the price until its second nearest is
 //      as near; the row that had the column is free now and bids next. When the price cannot be lowered (a tie, or the
 //      difference vanishes in rounding) the displaced row waits for the next pass: so a pass ends. All end after kReads
-//      reads a row, or as soon as a match takes many.
+//      reads a row, or later, when a match takes many.
 //   3. Augmentation: a shortest path search (Dijkstra over columns, all distances in one dense array) from each row
 //      that is still free; prices of the columns in its tree fall by what they are nearer than the path's end. Short
 //      rows are searched in registers (jv/short.inc.hpp).

@@ -181,7 +181,7 @@ void Jv<T, kNegated>::go_on() {
 // matrix, and then as long as a match takes few. True when the time is up.
 template <class T, bool kNegated>
 bool Jv<T, kNegated>::reduce_rows(Index reads_each) {
-    constexpr Index kFewReads = 16, kWindow = 4;  // reads are judged a fourth of the rows at a time
+    constexpr Index kFewReads = 16, kWindow = 4;  // judged after as many reads as a quarter of the rows
     const Index window = fits_registers() ? 0 : std::max(rows_ / kWindow, Index{1});
     Index budget = reads_each * rows_ - window, waited = free_count_;
     for (int pass = 0; pass < kRowReductionPasses; ++pass) {

@@ -53,6 +53,8 @@ class LayeredMatching {
         }
         return gained;
     }
+    // After run(): whether a path was not accepted, behind which others may lie.
+    bool has_refused() const { return has_refused_; }
     // After run(): whether alternating paths lead from a source to the row or column. Rows not reached and columns
     // reached cover all pairs (Koenig).
     bool reached_row(Index i) const { return level_[static_cast<std::size_t>(i)] >= 0; }
@@ -116,6 +118,7 @@ class LayeredMatching {
             }
             cols_.push_back(j);
             if (!graph_.accepts(rows_, cols_)) {
+                has_refused_ = true;
                 cols_.pop_back();
                 continue;
             }
@@ -138,6 +141,7 @@ class LayeredMatching {
     Columns of_use_;                    // not seen yet, or of layers and not tried yet; and free ones that may be taken
     std::vector<std::int64_t> cursor_;  // [rows] of the descents of a phase
     std::vector<Index> queue_, rows_, cols_;
+    bool has_refused_ = false;
 };
 
 }  // namespace lapwing

@@ -36,8 +36,9 @@ bool is_nearly_tight(D cost, D u, D v, bool as_rounded = false) {
 template <class Pairs>
 Index match_along(Pairs& pairs, std::vector<Index>& row_to_col, std::vector<Index>& col_to_row,
                   const std::vector<Index>& free) {
-    Index gained = LayeredMatching(pairs, row_to_col, col_to_row, free).run();
-    if (!pairs.has_refused()) return gained;
+    LayeredMatching matching(pairs, row_to_col, col_to_row, free);
+    const Index gained = matching.run();
+    if (!matching.has_refused()) return gained;
     pairs.follow_less();
     std::vector<Index> left;
     std::copy_if(free.begin(), free.end(), std::back_inserter(left),

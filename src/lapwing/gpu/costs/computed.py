@@ -188,13 +188,8 @@ def _function(source: CostSource) -> CudaFunction:
 # --- points ---
 
 
-def dims_of(source: PointCost) -> int:
-    """How many coordinates of each point a cost is computed from."""
-    return sum(term.x.dims for term in source.terms)
-
-
 def _in_registers(source: PointCost) -> bool:
-    return dims_of(source) <= MOST_HELD
+    return source.dims <= MOST_HELD
 
 
 def _is_ordered(source: PointCost) -> bool:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.costs.points import PointCost
-from lapwing.gpu.costs.computed import ComputedCosts, block_of_lines, dims_of
+from lapwing.gpu.costs.computed import ComputedCosts, block_of_lines
 from lapwing.gpu.costs.host_rows import RECORD_HEAD, Ids, StreamLayout, even, record_bytes
 from lapwing.gpu.costs.points_matrix import write_lines
 from lapwing.gpu.costs.sharded import Shard, shard_table
@@ -163,7 +163,7 @@ def _request_sizes(layout: SlabLayout, share: range, source: PointCost) -> Sizes
     """What a GPU needs for requested rows of points."""
     item = ITEM_BYTES[layout.dtype]
     return {
-        "lines": (dims_of(source) * layout.rows * item, "uint8"), "block": (16 * len(source.terms), "int64"),
+        "lines": (source.dims * layout.rows * item, "uint8"), "block": (16 * len(source.terms), "int64"),
         "ids": (layout.rows, "int32"), "v": (len(share), "float64"),
         "bounds": (layout.rows * layout.parts(share), "float64"),
     }  # fmt: skip

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from lapwing.costs.points import PointCost
-from lapwing.gpu.costs.computed import ComputedCosts, dims_of
+from lapwing.gpu.costs.computed import ComputedCosts
 from lapwing.gpu.runtime.arrays import ANY, ITEM_BYTES, GpuArray, empty_array
 from lapwing.gpu.runtime.device import Context
 from lapwing.gpu.runtime.launch import kernels
@@ -29,7 +29,7 @@ _THREADS = POINTS_MATRIX.constants["THREADS"]
 
 def is_read_sooner(source: PointCost) -> bool:
     """Whether costs are read sooner from a matrix than they are computed again."""
-    return dims_of(source) >= LEAST_DIMS or max(source.shape) < LEAST_COMPUTED
+    return source.dims >= LEAST_DIMS or max(source.shape) < LEAST_COMPUTED
 
 
 def planned_points_matrix(shape: tuple[int, int], dtype: str, fixed: bool) -> GpuArray:

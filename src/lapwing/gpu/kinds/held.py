@@ -9,7 +9,7 @@ from lapwing.costs.points import PointCost
 from lapwing.gpu.certificate.proof import Candidate, Proof, proof_by_tiles
 from lapwing.gpu.core.monitor import Monitor
 from lapwing.gpu.costs.canonical import CanonicalForm, to_canonical
-from lapwing.gpu.costs.computed import dims_of, planned_by_tiles, upload_by_tiles
+from lapwing.gpu.costs.computed import planned_by_tiles, upload_by_tiles
 from lapwing.gpu.costs.points_matrix import write_points_matrix
 from lapwing.gpu.costs.unmatched import UnmatchedColumns, fixes_rows
 from lapwing.gpu.kinds.base import refuse_reference
@@ -33,7 +33,7 @@ class HeldCosts(ComputedCosts):
 
     def plan(self, request: Request) -> Plan:
         refuse_reference(request, "reads a matrix on a GPU, not computed costs")
-        return plan_held(self.computed, dims_of(self.given), self.memory, request)
+        return plan_held(self.computed, self.given.dims, self.memory, request)
 
     def loaded(self) -> AbstractContextManager[object]:
         choice = {"COST": self.dtype, TEXT: self.computed.cost_program.text}
